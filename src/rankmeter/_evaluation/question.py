@@ -21,6 +21,7 @@ from rankmeter._rankings.kind import Kind, resolve_plan_of_systems, truth_of_sys
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import (
     hint_without_ids,
+    index_caution,
     label_caution,
     order_caution,
     refuse_two_readings,
@@ -192,6 +193,16 @@ def _option_differences(
                 )
 
 
+_DOUBTS = (
+    swap_caution,
+    filler_caution,
+    order_caution,
+    row_caution,
+    index_caution,
+    near_caution,
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """Ground truth in any form, metrics, and side data, for rankings passed later."""
@@ -284,7 +295,7 @@ class Question:
         tables = {
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }
-        for doubt in (swap_caution, filler_caution, order_caution, row_caution, near_caution):
+        for doubt in _DOUBTS:
             tables = {name: t.with_caution(doubt(t, judged)) for name, t in tables.items()}
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)

@@ -144,12 +144,9 @@ def read_cells(
     equal = cells.repeated()
     if equal.any() and name == "target":
         first = np.flatnonzero(equal)[0]
-        as_wide = is_ragged(data) and {np.size(row) for row in data} == {n_columns}
-        remedy = "; or pass np.array(target) if these are labels of all columns" if as_wide else ""
         raise DuplicateError(
             f"duplicate target {cells.column[first]} in row {cells.row[first]}; "
             f"{counted(int(equal.sum()), 'such id')} in all. Remove the repetitions, padding is -1"
-            f"{remedy}"
         )
     return cells.only(~equal)
 
@@ -204,7 +201,9 @@ def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int, *, only_ids:
                 f"one length, got shapes {row.shape} and {column.shape}"
             )
         return Cells.of(row, column)
-    if is_ragged(data):
+    if is_ragged(data) and (
+        only_ids or name == "candidates" or not _has_all_columns(data, n_columns)
+    ):
         return _cells_of_lists(data, name, n_rows)
     array = asarray(data, name)
     if tuple(array.shape) == (n_rows, n_columns) and not only_ids:
@@ -220,6 +219,12 @@ def is_ragged(data: Any) -> bool:
     """Whether the data are a list of lists, sets or arrays, with an entry for each row."""
     kinds = (list, tuple, set, frozenset, range)
     return isinstance(data, list) and any(isinstance(o, kinds) or np.ndim(o) for o in data)
+
+
+def _has_all_columns(data: list[Any], n_columns: int) -> bool:
+    """Whether each list has an entry for each of several columns, as rows of labels have."""
+    ordered = all(hasattr(row, "__getitem__") and not isinstance(row, range) for row in data)
+    return n_columns > 1 and ordered and {np.shape(row) for row in data} == {(n_columns,)}
 
 
 def _cells_of_lists(data: list[Any], name: str, n_rows: int) -> Cells:

@@ -24,7 +24,7 @@ from rankmeter._rankings.rank_counts import CountedRows, Queries, RankCounts
 from rankmeter._rankings.scores import CountRequest
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, count_distinct, to_series
 from rankmeter._reading.ids import to_ids
-from rankmeter._reading.table import Origin, Table, integers_from_text
+from rankmeter._reading.table import Origin, Shape, Table, integers_from_text
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError, UsageError
@@ -124,7 +124,9 @@ class Scores(Kind):
         # Names of columns that are always text may mean integers; the users have a type.
         typed = users.dtype == pl.String and integers_from_text(users) is not None
         textual = read.textual and given[1] is None and not typed
-        origin = Origin("Scores", textual, counts={"rows": len(rows), **+counts})
+        has_names = self.users is not None or unless_positions(users.to_list()) is not None
+        shape: Shape = "" if has_names or len(users) == 1 else "rows"
+        origin = Origin("Scores", textual, counts={"rows": len(rows), **+counts}, shape=shape)
         return Table(rows, "score", rows.empty_users, origin)
 
 

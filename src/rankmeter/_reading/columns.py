@@ -53,6 +53,7 @@ class Columns:
     nested: frozenset[str] = frozenset()  # the columns whose values are lists
     pandas: Any = None  # the frame or series of pandas that came in
     is_ordered: bool = True  # whether the order of the items of a user has a meaning
+    index: frozenset[str] = frozenset()  # of a search engine, in which the documents are
     may_be_table: bool = False  # whether rows or columns of a table look the same
     # The same data as a table, if some of these names are its columns.
     as_table: Callable[[AbstractSet[str]], Columns | None] | None = None

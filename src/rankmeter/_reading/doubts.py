@@ -237,6 +237,18 @@ def swap_caution(rankings: Table, truth: Table) -> str:
     return ""
 
 
+def index_caution(rankings: Table, truth: Table) -> str:
+    """Warn of documents of several indexes of a search engine, where an id may occur in each."""
+    both = sorted(rankings.origin.index | truth.origin.index)
+    if not rankings.origin.index or not truth.origin.index or len(both) < 2:
+        return ""
+    return (
+        f"the documents are in several indexes, {format_few(both)}, and are compared by their _id "
+        f"alone: if an _id means another document in each, name them by both, such as "
+        f"{brief(both[0] + '/…')}"
+    )
+
+
 def row_caution(rankings: Table, truth: Table) -> str:
     """Warn of rows or columns that read as items with numbers: the same "items" for all users.
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from rankmeter._reading.columns import Columns, Side
-from rankmeter._reading.containers import first_object
 from rankmeter._reading.frames import (
     beir_judgments_path,
     expand_home,
@@ -34,6 +33,7 @@ from rankmeter._reading.memory import (
     check_memory,
     format_bytes,
 )
+from rankmeter._reading.objects import first_object
 from rankmeter._reading.parquet import PARQUET, matching_files, read_parquet
 from rankmeter._reading.table import translate_file_errors
 from rankmeter._reading.text import START, Text, file_state, read_delimited, read_user_lines

@@ -14,8 +14,6 @@ from rankmeter._reading.columns import Columns, Side, number_users_of_lists
 from rankmeter._reading.containers import (
     from_array,
     from_ids_and_scores,
-    from_listing,
-    from_mapping,
     from_pandas_series,
     from_sparse,
     is_ids_and_scores,
@@ -35,6 +33,7 @@ from rankmeter._reading.frames import (
     is_duckdb_connection,
     is_sparse,
 )
+from rankmeter._reading.shapes import from_listing, from_mapping
 from rankmeter._reading.spark import from_spark, is_spark
 from rankmeter._reading.table import short_message
 from rankmeter.errors import DataError, MissingDependencyError, RankmeterError

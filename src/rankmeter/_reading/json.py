@@ -13,8 +13,9 @@ from typing import Any
 import polars as pl
 
 from rankmeter._reading.columns import Columns, Side, names_for_role
-from rankmeter._reading.containers import from_item_rows, from_listing, from_mapping
 from rankmeter._reading.frames import is_mteb_predictions, pick_mteb_predictions
+from rankmeter._reading.objects import from_item_rows
+from rankmeter._reading.shapes import from_listing, from_mapping
 from rankmeter._reading.table import polars_errors
 from rankmeter._reading.text import Text
 from rankmeter.errors import FileFormatError

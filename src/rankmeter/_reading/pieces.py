@@ -131,7 +131,8 @@ class CanonicalPieces:
     @classmethod
     def cut_frame(cls, rows: pl.DataFrame, size: int) -> Self:
         """Cut rows in memory into pieces."""
-        heights = [min(size, rows.height - start) for start in range(0, rows.height, size)]
+        starts = range(0, max(rows.height, 1), size)  # one piece at least
+        heights = [min(size, rows.height - start) for start in starts]
         return cls(heights, partial(_piece, rows, size))
 
     @property

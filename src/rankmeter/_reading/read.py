@@ -28,7 +28,6 @@ from rankmeter._reading.columns import (
     resolve_roles,
     vocabulary_of,
 )
-from rankmeter._reading.containers import first_object
 from rankmeter._reading.doubts import hint_to_pass_ids, refuse_labels
 from rankmeter._reading.files import first_json_object
 from rankmeter._reading.fillers import refuse_fillers
@@ -45,6 +44,7 @@ from rankmeter._reading.numbers import (
     to_numbers,
     to_typed_series,
 )
+from rankmeter._reading.objects import first_object
 from rankmeter._reading.orders import compare_orders, count_by_score
 from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import (
@@ -428,6 +428,7 @@ def _make_table(
         read.shape,
         trimmed=read.trimmed,
         words=words,
+        index=read.index,
         may_be_table=read.may_be_table,
         is_ordered=read.is_ordered and (read.roles is not None or bool(read.nested)),
     )

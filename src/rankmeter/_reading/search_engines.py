@@ -40,6 +40,21 @@ def read_search_engine_data(data: Mapping[Any, Any], side: Side, source: str) ->
     }
 
 
+def index_of_documents(data: Mapping[Any, Any]) -> frozenset[str]:
+    """The indexes in which the documents of requests and responses of ``_rank_eval`` are."""
+    try:
+        if "requests" in data:
+            rated = [one for request in data["requests"] for one in request["ratings"]]
+        elif "details" in data:
+            found = data["details"].values()
+            rated = [hit["hit"] for result in found for hit in result["hits"]]
+        else:
+            return frozenset()
+        return frozenset(str(one["_index"]) for one in rated if "_index" in one)
+    except (KeyError, TypeError, AttributeError):
+        return frozenset()  # users may have these names
+
+
 def _read_requests(data: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return [
         (request["id"], [(rated["_id"], rated["rating"]) for rated in request["ratings"]])

@@ -173,6 +173,7 @@ class Origin:
     engine: str = ""  # how the data are read if they are, or seem, too large for memory
     words: Words = USERS  # what the names of its columns call users and items
     kind: Kind = POLARS  # that of the frames that are returned
+    index: frozenset[str] = frozenset()  # of a search engine, in which the documents are
     may_be_table: bool = False  # whether what is read as items by user may be rows or columns
     is_ordered: bool = False  # whether the items of a user have an order besides their scores
     chosen: str = ""  # of a truth: the column and the word that say what is relevant
