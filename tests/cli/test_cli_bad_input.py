@@ -80,6 +80,7 @@ CASES = {
     "evaluate recs.csv truth.csv --relevant 4+": (2, ["relevant must be like '>0'", "4+"]),
     "evaluate recs.csv truth.csv --columns user": (2, ["ROLE=NAME", "user=member"]),
     "evaluate recs.csv truth.csv --columns user=a,user=b": (2, ["user twice"]),
+    "evaluate recs.csv truth.csv --encoding nosuch": (2, ["--encoding 'nosuch'", "cp949"]),
     "evaluate recs.csv truth.csv --columns usr=a": (2, ["usr"]),
     "evaluate recs.csv truth.csv --columns ranking.user=a": (
         2,

@@ -436,3 +436,24 @@ def test_a_folder_of_parquet_files_is_read(workspace):
     frame.tail(5).write_parquet(folder / "2.parquet")
     assert means("evaluate", "recs", "truth.csv") == means("evaluate", *BOTH)
     shutil.rmtree(folder)
+
+
+def test_text_in_another_encoding_is_read_if_it_is_named(tmp_path):
+    text = "회원,상품,평점\n1,가방,3\n"
+    (tmp_path / "k.csv").write_bytes(text.encode("cp949"))
+    files = ["evaluate", str(tmp_path / "k.csv"), str(tmp_path / "k.csv"), "-m", "rr"]
+    for _ in range(2):
+        failed = rankmeter(*files)
+        assert "--encoding cp949" in failed.err
+        assert "1.0000" in rankmeter(*files, "--encoding", "cp949").out
+
+
+def test_a_log_is_settled_on_the_command_line_as_the_message_says(tmp_path):
+    (tmp_path / "recs.csv").write_text("user,item,score\n1,a,2\n1,b,1\n")
+    (tmp_path / "log.csv").write_text("user,item,event\n1,a,view\n1,b,purchase\n")
+    files = ["evaluate", str(tmp_path / "recs.csv"), str(tmp_path / "log.csv"), "-m", "rr"]
+    failed = rankmeter(*files)
+    assert "--relevant purchase" in failed.err
+    assert "--columns gain=." in failed.err
+    assert "0.5000" in rankmeter(*files, "--relevant", "purchase").out
+    assert "1.0000" in rankmeter(*files, "--columns", "gain=").out

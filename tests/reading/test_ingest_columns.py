@@ -9,7 +9,7 @@ import pytest
 import rankmeter as rm
 from rankmeter._reading.columns import SYNONYMS, normalize_name
 from rankmeter._reading.read import read_interactions, read_rankings, read_truth
-from rankmeter.errors import ColumnError, InvalidValueError, UsageError
+from rankmeter.errors import ColumnError, InvalidValueError, NoOverlapError, UsageError
 
 SPELLINGS = {
     "user": "user user_id uid userid query_id qid q_id userID topic_id session session_id "
@@ -695,3 +695,44 @@ def test_names_in_korean_are_known():
     ranked = pl.DataFrame({"사용자 ID": [1, 1], "아이템": [*"ab"], "예측 점수": [1.0, 2.0]})
     judged = pl.DataFrame({"회원 번호": [1, 1], "상품": [*"ab"], "평점": [0, 4], "일시": [1, 2]})
     assert rm.evaluate(ranked, judged, "rr")["rr"].mean == 1
+
+
+@pytest.mark.parametrize(
+    ("score", "label"),
+    [("predictions", "target_binary"), ("y_pred", "y_true"), ("rerankScore", "isClicked_label")],
+)
+def test_no_hint_names_a_label_as_the_score_and_one_frame_is_passed_twice(score, label):
+    data = pl.DataFrame({"user": [1, 1], "item": [*"ab"], label: [0, 1], score: [0.2, 0.7]})
+    with pytest.raises(ColumnError) as caught:
+        rm.evaluate(data, data, "rr")
+    message = str(caught.value)
+    assert f"columns={{'score': '{score}'}}" in message
+    assert f"'{label}'}} (" not in message
+    assert f"columns={{'score': '{score}', 'gain': '{label}'}})" in message
+    result = rm.evaluate(data, data, "rr", columns={"score": score, "gain": label})
+    assert result["rr"].mean == 1
+    with pytest.raises(ColumnError, match=rf"columns={{'gain': '{label}'}}"):
+        read_truth(data)
+
+
+def test_a_label_alone_is_no_score():
+    data = pl.DataFrame({"user": [1, 1], "item": [*"ab"], "target_binary": [0, 1]})
+    with pytest.raises(ColumnError, match="looks like the truth: labels do not order") as caught:
+        read_rankings(data)
+    assert "'score': 'target_binary'" not in str(caught.value)
+
+
+def test_of_two_scores_the_hint_names_the_predicted_one():
+    data = pl.DataFrame({"user": [1], "item": [1], "rating": [3], "prediction": [0.5]})
+    with pytest.raises(ColumnError, match=r"'rating', 'prediction'.*{'score': 'prediction'}"):
+        read_rankings(data)
+
+
+def test_sides_without_a_common_id_are_called_rankings_and_truth():
+    with pytest.raises(NoOverlapError) as caught:
+        rm.evaluate({"u": ["7.0", "8.0"]}, {"u": ["7", "8"]}, "rr")
+    assert "the rankings (dict) have '7.0', '8.0'" in str(caught.value)
+    assert "the truth (dict) has '7', '8'" in str(caught.value)
+    assert "collapse" not in str(caught.value)
+    with pytest.raises(NoOverlapError, match=r"collapse='before:\.'"):
+        rm.evaluate({"u": ["a.1", "b.2"]}, {"u": ["a", "b"]}, "rr")

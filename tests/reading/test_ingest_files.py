@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -629,3 +630,11 @@ def test_a_link_that_leads_nowhere_is_no_misspelling(name, tmp_path):
     with pytest.raises(FileFormatError, match="is a link to") as caught:
         rm.evaluate(link, {1: [1]}, "rr")
     assert "did you mean" not in str(caught.value)
+
+
+def test_a_type_that_polars_does_not_read_is_no_damage(tmp_path):
+    lists = pa.array([[1, 2], [3]], type=pa.list_view(pa.int64()))
+    pq.write_table(pa.table({"user": [1, 2], "items": lists}), tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match="does not read, such as list_view") as caught:
+        read_rankings(tmp_path / "a.parquet")
+    assert "damaged" not in str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -399,11 +400,15 @@ def _no_common_ids(column: str, rankings: Table, truth: Table) -> str:
     mark = _chunk_mark(rankings, truth) if column == "item" else ""
     chunks = f" If these are chunks of documents, pass collapse='before:{mark}'." if mark else ""
     return (
-        f"rankings and truth have no {column} in common: {rankings.source} has "
-        f"{show(rankings.frame[column])}, {truth.source} has {show(truth.frame[column])}.{chunks} "
+        f"rankings and truth have no {column} in common: the rankings ({rankings.source}) have "
+        f"{show(rankings.frame[column])}, the truth ({truth.source}) has "
+        f"{show(truth.frame[column])}.{chunks} "
         f"Check that both use the same ids and that the {column} columns are the right ones "
         "(columns=), or choose no_overlap='allow'"
     )
+
+
+_FLOAT = re.compile(r"\d+\.0")  # an integer id that was a float, such as 7.0
 
 
 def _chunk_mark(rankings: Table, truth: Table) -> str:
@@ -411,7 +416,7 @@ def _chunk_mark(rankings: Table, truth: Table) -> str:
     items, documents = rankings.frame["item"], {*truth.frame["item"].cast(pl.String).to_list()}
     if items.dtype != pl.String:
         return ""
-    first = nsmallest(1000, {*items.to_list()})
+    first = [item for item in nsmallest(1000, {*items.to_list()}) if not _FLOAT.fullmatch(item)]
     for mark in ("#", "::", ":", "/", "__", "_", "-", "."):
         if not documents.isdisjoint(item.rpartition(mark)[0] for item in first):
             return mark

@@ -220,6 +220,32 @@ def normalize_name(name: object) -> str:
     return "".join(str(name).split()).replace("_", "").replace("-", "").lower()
 
 
+_LOOK = {
+    "score": "score scores pred preds predicted prediction predictions est estimate estimated prob "
+    "probs proba probability similarity sim logit logits hat ypred yhat yscore",
+    "gain": "true truth target targets label labels relevance rel relevant gain gains grade grades "
+    "actual actuals binary clicked liked ytrue rating ratings",
+}
+_LOOKS = {role: frozenset(words.split()) for role, words in _LOOK.items()}
+
+
+def looks_like(role: str, name: str) -> bool:
+    """Whether a word in a name says that the column is a score, or a gain."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return not _LOOKS[role].isdisjoint(re.findall(r"[^\W\d_]+", spaced.lower()))
+
+
+def likely_first(names: Sequence[str], role: str) -> list[str]:
+    """Names, first those that look like scores if `role` is the score, and last those like gains.
+
+    The other way round for the gain.
+    """
+    other = "gain" if role == "score" else "score"
+    if role not in _LOOKS:
+        return [*names]
+    return sorted(names, key=lambda name: looks_like(other, name) - looks_like(role, name))
+
+
 def names_for_role(role: str, names: Sequence[object]) -> list[str]:
     """Names of the columns that could have a role."""
     synonyms = SYNONYMS.get(role, {role})
@@ -424,7 +450,8 @@ def _find_column_by_synonym(
         return None
     if len(candidates) > 1:
         choose = (
-            f"Say which one, for example columns={{{role!r}: {brief(candidates[0])}}}, or rename"
+            f"Say which one, for example columns={{{role!r}: "
+            f"{brief(likely_first(candidates, role)[0])}}}, or rename"
         )
         if side in _WITHOUT_CHOICE:
             choose = "Rename"

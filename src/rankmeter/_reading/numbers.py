@@ -20,6 +20,8 @@ from rankmeter._reading.columns import (
     Columns,
     Side,
     holds_lists,
+    likely_first,
+    looks_like,
     normalize_name,
 )
 from rankmeter._reading.ids import is_null, to_floats, type_names
@@ -317,12 +319,14 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
         raise _unused_columns_error(read.source, side, numeric, "numbers")
     if side == "truth":
         words = {name: counts for name in unused if (counts := count_words(columns[name]))}
-        open_words = [name for name in words if not _names_fact(name) and _are_few(words[name])]
+        several = [name for name in words if not _names_fact(name) and len(words[name]) > 1]
+        few = [name for name in several if _are_few(words[name])]
         labels = [
             name
             for name in words
             if _are_mostly(words[name], _LABELS, _STARS)
-            or (name in open_words and (len(open_words) == 1 or _say_events(name, words[name])))
+            or (name in several and _say_events(name, words[name]))
+            or [name] == few
         ]
         if labels:
             first = labels[0]
@@ -372,12 +376,13 @@ def _spellings(*words: str) -> list[str]:
 
 
 def _are_few(words: Mapping[str, int]) -> bool:
-    return 2 <= len(words) <= _FEW_WORDS and sum(words.values()) > len(words)
+    return len(words) <= _FEW_WORDS and sum(words.values()) > len(words)
 
 
 def _say_events(name: str, words: Mapping[str, int]) -> bool:
     """Whether words are kinds of events, by the name of their column or by most of the words."""
-    return _names_events(name) or _are_mostly(words, _EVENTS)
+    few = len(words) <= _FEW_WORDS
+    return (few and _names_events(name)) or _are_mostly(words, _EVENTS)
 
 
 def _are_mostly(words: Mapping[str, int], known: Collection[str], pattern: str = "^$") -> bool:
@@ -459,12 +464,27 @@ def _texts_from_python(values: Sequence[Any]) -> pl.Series:
 def _unused_columns_error(
     source: str, side: Side, numeric: list[str], noun: str, words: Sequence[str] = ()
 ) -> ColumnError:
-    column, them = brief(numeric[0]), "it" if len(numeric) == 1 else "them"
+    role = "score" if side == "rankings" else "gain"
+    column = brief(first := likely_first(numeric, role)[0])
+    them = "it" if len(numeric) == 1 else "them"
     finding = f"but {noun} in {format_few(numeric, 9)}"
     shown = f" ({format_few(words)})" if words else ""
     swapped = [name for name in numeric if normalize_name(name) in _OF_THE_OTHER[side]]
     if side == "rankings":
         hint = " Or is this the truth, and the two arguments are swapped?" if swapped else ""
+        if looks_like("gain", first) and not looks_like("score", first):
+            return ColumnError(
+                f"{source} has no score and no rank, {finding}, which "
+                f"{'looks' if len(numeric) == 1 else 'look'} like the truth: labels do not order "
+                f"the items. Name the column of the scores, columns={{'score': ...}}, or, if the "
+                f"order of the rows is the ranking, drop {them}.{hint}"
+            )
+        label = next((name for name in numeric if name != first and looks_like("gain", name)), "")
+        if label:
+            hint += (
+                f" If this frame is the truth, too, pass it twice: rm.evaluate(frame, frame, …, "
+                f"columns={{'score': {column}, 'gain': {brief(label)}}})."
+            )
         return ColumnError(
             f"{source} has no score and no rank, {finding}. If they order the items, write "
             f"columns={{'score': {column}}} (the highest comes first) or "
@@ -476,6 +496,8 @@ def _unused_columns_error(
         best = next((word for word in words if normalize_name(word) in _BEST), words[-1])
         choice = f"choose the word of the relevant ones, for example relevant={brief(best)}, or "
         choice += f"convert them to numbers and write columns={{'gain': {column}}}"
+    if side == "truth" and looks_like("score", first) and not looks_like("gain", first):
+        choice = "name the column that does, columns={'gain': ...}"
     look = "looks" if len(swapped) == 1 else "look"
     hint = f" {format_few(swapped)} {look} like rankings: are the two arguments swapped?"
     return ColumnError(

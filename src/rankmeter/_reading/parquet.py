@@ -242,6 +242,11 @@ def _schema_mismatch_error(files: Sequence[Path], path: Path) -> FileFormatError
 
 
 def _unreadable_file_error(path: Path, error: object) -> FileFormatError:
+    if "not yet implemented" in str(error):
+        return FileFormatError(
+            f"{path} has a column of an Arrow type that Polars does not read, such as list_view or "
+            f"run-end encoded. Write it again with plain types, such as list."
+        )
     return FileFormatError(
         f"{path} cannot be read as Parquet: {short_message(error)}. It may be damaged or "
         f"truncated, or another format under this name, or its files may have different columns; "
