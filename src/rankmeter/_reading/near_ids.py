@@ -23,7 +23,10 @@ _ENDING = re.compile(
 
 
 def near_caution(rankings: Table, truth: Table) -> str:
-    """Warn of relevant items and users that are in the rankings only in another spelling."""
+    """Warn of relevant items and users that are in the rankings only in another spelling.
+
+    Where no id matches, there is an error that says so.
+    """
     if not (rankings.rows.in_memory and truth.rows.in_memory) or rankings.rows.is_counted:
         return ""
     for role in ("item", "user"):
@@ -31,14 +34,14 @@ def near_caution(rankings: Table, truth: Table) -> str:
             continue
         if not _near_ids({*_some_ids(rankings, role)}, {*_some_ids(truth, role)}):
             continue
-        pairs = _near_ids({*_all_ids(rankings, role)}, {*_all_ids(truth, role)})
-        if pairs:
-            judged, ranked = min(pairs.items())
+        ranked, judged = {*_all_ids(rankings, role)}, {*_all_ids(truth, role)}
+        if pairs := {} if ranked.isdisjoint(judged) else _near_ids(ranked, judged):
+            one, other = min(pairs.items())
             are = "are" if len(pairs) > 1 else "is"
             return (
                 f"{counted(len(pairs), f'{role} id')} of the ground truth ({truth.source}) {are} "
                 f"in the rankings ({rankings.source}) only in another spelling, for example "
-                f"{brief(judged)} and {brief(ranked)}: they do not match. Write them alike if they "
+                f"{brief(one)} and {brief(other)}: they do not match. Write them alike if they "
                 f"are the same {role}"
             )
     return ""

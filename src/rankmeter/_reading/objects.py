@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -200,18 +201,23 @@ def _are_row_numbers(keys: Iterable[Any]) -> bool:
     )
 
 
+def _are_fractions(values: list[Any]) -> bool:
+    """Whether all values are floats, with fractions among them."""
+    return all(type(x) is float and not isnan(x) for x in values) and any(x % 1 for x in values)
+
+
 def refuse_objects(data: Mapping[Any, Any], source: str) -> None:
     """Refuse an object of another program, whose keys would be users and whose fields items."""
     for key, value in data.items():
         fields = value if isinstance(value, Mapping) else {}
         if len(data) > _FEW_FIELDS or not isinstance(key, str):
             return
-        scores = isinstance(value, list) and any(type(x) is float and x % 1 for x in value)
+        scores = isinstance(value, list) and _are_fractions(value)
         if scores or any(isinstance(field, list | tuple | Mapping) for field in fields.values()):
             hint = " For scores of true and false items: rm.Sampled(true, false)." if scores else ""
             raise DataError(
                 f"{source} is an object with the keys {format_few(data, 6)}, and which of them are "
                 f"users and items is not known: {brief(key)} has {brief(value)}. Pass the part "
-                f"with the results, as {{user: [items]}}, {{user: {{item: score}}}}, or rows with the "
-                f"columns user, item and score.{hint}"
+                f"with the results, as {{user: [items]}}, {{user: {{item: score}}}}, or rows with "
+                f"the columns user, item and score.{hint}"
             )

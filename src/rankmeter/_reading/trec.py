@@ -128,7 +128,7 @@ def _read_trec(
     file: Text, side: Side, form: str, used: str, *, ranked: bool = False, in_rows: bool = False
 ) -> Columns:
     """Read the columns of a run or of judgments; as an index of lines if without subtopics."""
-    facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL}
+    facts: dict[str, Any] = {"textual": True, "words": RETRIEVAL, "is_ordered": False}
     usual = form == _USUAL.get(side) and not in_rows
     value = used.rsplit(maxsplit=1)[-1]
     if usual and (lines := Lines.of(file, form.split(), ["qid", "docid", value])):
