@@ -85,4 +85,4 @@ def test_names_come_back_as_they_were_asked_for():
         assert all(name in text for name in names)
     assert "P@5 (precision@5): Precision" in str(result.plan)
     assert result["precision@5"] is result["prec_5"] is result["P@5"]
-    assert list(rm.evaluate([["a"]], [{"a"}], "mrr MRR rr")) == ["mrr"]  # one metric
+    assert list(rm.evaluate([["a"]], [{"a"}], "mrr MRR rr")) == ["mrr", "MRR", "rr"]

@@ -125,9 +125,11 @@ def test_ids_of_the_shape_of_the_scores_are_asked_for(library, door):
     gains[1, 1] = 1
     found = run(SCORES, IDS, target_ids=True)
     assert found == slow_values(SCORES, gains)
+    assert run(SCORES, list(IDS)) == found
     for same in (list(IDS), IDS.tolist()):
-        assert run(SCORES, same) == found
         assert run(SCORES, same, target_ids=True) == found
+    with pytest.raises(DataError, match=r"pass np\.array\(target\) if these are labels, or ta"):
+        run(SCORES, IDS.tolist())
     of_one = slow_values(SCORES, np.eye(3)[[1, 0, 2]])
     assert run(SCORES, IDS[:, 0], target_ids=True) == of_one
 

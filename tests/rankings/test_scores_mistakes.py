@@ -38,7 +38,7 @@ OTHER = np.eye(9, dtype=int)[(TARGET + 1) % 9]
         ({"target": HOT, "target_ids": 1}, "`target_ids` must be True or False"),
         ({"target": HOT.astype(str)}, "must have ids of columns .integers."),
         ({"target": HOT, "target_ids": True}, "duplicate target 0 in row 0"),
-        ({"target": HOT.tolist()}, "or pass np.array.target. if these are labels"),
+        ({"target": HOT.tolist()}, "pass np.array.target. if these are labels"),
         (
             {"target": HOT - OTHER - 3 * np.roll(OTHER, 1, axis=1)},
             "label -1, which means 'not judged', and -3 in row 0 and column 4",

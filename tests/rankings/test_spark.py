@@ -119,6 +119,7 @@ def many(seed, order, *, words):
         rankings = rankings.with_columns(score=pl.Series(rng.choice(SCORES, n)))
     else:
         rankings = rankings.with_columns(rank=pl.Series(rng.integers(1, 9, n)))
+        rankings = rankings.with_columns(pl.col("rank").rank("min").cast(pl.Int64).over("user"))
     few = pl.col("user") < 30  # the others have no repeated items
     rankings = pl.concat(
         [rankings.filter(few), rankings.filter(~few).unique(["user", "item"], maintain_order=True)]

@@ -521,7 +521,7 @@ def test_a_row_of_a_user_without_an_item_is_not_read_as_items_with_numbers(row, 
     path.write_text(json.dumps(row))
     for data in (path, [row], row):
         with pytest.raises(
-            ColumnError, match="no column for the item. Its columns are '(user|qid)'"
+            ColumnError, match=r"no column for the item\. Its columns are '(user|qid)'"
         ):
             read_truth(data)
     assert read_truth({"u": {"user": 5}}).frame.rows() == [("u", "user", 5.0)]

@@ -26,6 +26,7 @@ from rankmeter_docs import (
     korean_summaries,
     needs,
     numbers,
+    shapes,
     ties,
 )
 from rankmeter_docs.example import picture
@@ -37,6 +38,8 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "setting-choices": choices.setting,
     "tie-table": ties.table_of_expectations,
     "column-names": columns.names,
+    "shapes": shapes.english,
+    "korean-shapes": shapes.korean,
     "commands": command_line.sections,
     "exit-codes": command_line.exit_codes,
     "picture": lambda: raw_html(picture(METRICS["ndcg"])),

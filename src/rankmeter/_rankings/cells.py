@@ -201,9 +201,13 @@ def _parse_cells(data: Any, name: str, n_rows: int, n_columns: int, *, only_ids:
                 f"one length, got shapes {row.shape} and {column.shape}"
             )
         return Cells.of(row, column)
-    if is_ragged(data) and (
-        only_ids or name == "candidates" or not _has_all_columns(data, n_columns)
-    ):
+    if is_ragged(data):
+        if name == "target" and not only_ids and _has_all_columns(data, n_columns):
+            raise DataError(
+                f"`target` has lists with one value for each of the {n_columns} columns of the "
+                "scores: pass np.array(target) if these are labels, or target_ids=True if they are "
+                "ids of columns"
+            )
         return _cells_of_lists(data, name, n_rows)
     array = asarray(data, name)
     if tuple(array.shape) == (n_rows, n_columns) and not only_ids:
@@ -222,9 +226,10 @@ def is_ragged(data: Any) -> bool:
 
 
 def _has_all_columns(data: list[Any], n_columns: int) -> bool:
-    """Whether each list has an entry for each of several columns, as rows of labels have."""
-    ordered = all(hasattr(row, "__getitem__") and not isinstance(row, range) for row in data)
-    return n_columns > 1 and ordered and {np.shape(row) for row in data} == {(n_columns,)}
+    """Whether all entries are lists with as many values as there are columns, two or more."""
+    return n_columns > 1 and all(
+        isinstance(row, list | tuple) and len(row) == n_columns for row in data
+    )
 
 
 def _cells_of_lists(data: list[Any], name: str, n_rows: int) -> Cells:

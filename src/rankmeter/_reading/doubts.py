@@ -260,10 +260,10 @@ def row_caution(rankings: Table, truth: Table) -> str:
         return ""
     for table, numbers in ((rankings, "score"), (truth, "gain")):
         values = table.rows.column_numbers(numbers)
-        if values.size < 4 or (values[:100] % 1).any() or values.max() <= _GRADES[-1]:
+        if values.size < 4 or not np.isfinite(values).all() or values.max() <= _GRADES[-1]:
             return ""
         sizes = table.rows.rows_per_user()
-        if (values % 1).any() or sizes.size < 2 or (sizes != sizes[0]).any():
+        if (values != np.floor(values)).any() or sizes.size < 2 or (sizes != sizes[0]).any():
             return ""
         if len(set(table.rows.items().to_list())) != sizes[0] or not _look_like_ids(values, sizes):
             return ""
@@ -322,7 +322,7 @@ _LOG_CHANCE = 7.0
 
 def _are_ranks(scores: FloatArray, starts: IntArray, sizes: IntArray) -> bool:
     """Whether the scores of each list are 1, 2, 3 … in some order."""
-    if scores.min() != 1 or scores.max() != sizes.max() or (scores % 1).any():
+    if scores.min() != 1 or scores.max() != sizes.max() or (scores != np.floor(scores)).any():
         return False
     keys = np.repeat(starts, sizes) + scores.astype(np.int64) - 1
     return bool((scores <= np.repeat(sizes, sizes)).all()) and np.unique(keys).size == keys.size
