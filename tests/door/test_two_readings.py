@@ -1127,7 +1127,7 @@ def test_a_split_is_evaluated_as_it_was_written():
     split = rm.splits.leave_one_out(frame)
     last = {r["customer_id"]: r["sku"] for r in rows}  # the last of each
     test = pl.DataFrame(split.test)
-    assert dict(zip(test["customer_id"], test["sku"], strict=True)) == last
+    assert dict(zip(test[:, 0], test[:, 1], strict=True)) == last
     lists = {u: [last[u] if n == k % 5 else f"x{n}" for n in range(5)] for k, u in enumerate(last)}
     expected = naive(lists, {u: [i] for u, i in last.items()})
     right(ask(rm.evaluate, lists, split.test, "rr"), expected)

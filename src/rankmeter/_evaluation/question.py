@@ -31,7 +31,8 @@ from rankmeter._reading.doubts import (
 )
 from rankmeter._reading.fillers import filler_caution
 from rankmeter._reading.near_ids import near_caution
-from rankmeter._reading.read import is_records
+from rankmeter._reading.read import is_records, lists_of_records
+from rankmeter._reading.shapes import are_rows_by_key
 from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
 from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary, rename_metrics_as_in
@@ -268,7 +269,15 @@ class Question:
         by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
             truth = next(iter(systems.values()), None)
-            if len(systems) != 1 or not is_records(truth):
+            lists = lists_of_records(truth) if len(systems) == 1 else []
+            if len(lists) > 1 and not is_records(truth) and self.columns is None:
+                one, other = lists[:2]
+                raise UsageError(
+                    f"truth is missing, and the rows have the lists {brief(one)} and "
+                    f"{brief(other)}: if they are rankings and ground truth, pass columns="
+                    f"{{'rankings': {{'item': {brief(one)}}}, 'truth': {{'item': {brief(other)}}}}}"
+                )
+            if len(systems) != 1 or not (is_records(truth) or len(lists) > 1):
                 raise UsageError(
                     "truth is missing: pass the judged items as the second argument, or records of "
                     "the form {'predict_list': […], 'ground_truth': {…}} as the only argument"
@@ -427,7 +436,9 @@ def _could_name(data: object, names: Sequence[object]) -> bool:
 
 def holds_systems(data: object) -> bool:
     """Whether the data are a mapping from name to rankings, so not ground truth."""
-    return isinstance(data, Mapping) and len(data) > 0 and all(map(holds_lists, data.values()))
+    if not isinstance(data, Mapping) or not data or are_rows_by_key(data, "rankings"):
+        return False
+    return all(map(holds_lists, data.values()))
 
 
 def holds_lists(data: object) -> bool:

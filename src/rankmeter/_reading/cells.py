@@ -13,6 +13,7 @@ _CODE = r"[\w-]*\d[\w-]*"
 _WITHOUT_BRACKETS = {
     r"^[^|]+(\|[^|]+)*$": r"[^|]+",
     rf"^\s*{_CODE}( +{_CODE})*\s*$": r"\S+",
+    rf"^\s*{_CODE}( *, *{_CODE})*\s*$": r"[^\s,]+",
 }
 """How all cells with lists look, and what their parts are."""
 
@@ -21,7 +22,7 @@ def describe_lists(name: str, column: Any, users: Any) -> str:
     """Describe cells that hold lists, and the line of Polars that splits them; "" if they do not.
 
     All cells are in brackets, or no user has two rows and most cells have several parts, between
-    bars, or between spaces if all have digits; the cells differ in the number of parts or have
+    bars, or between spaces or commas if all have digits; the cells differ in the number of parts or have
     three or more: an id can have two.
     """
     if not isinstance(column, pl.Series) or column.dtype != pl.String or column.is_empty():

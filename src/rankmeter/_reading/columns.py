@@ -260,15 +260,18 @@ def names_for_role(role: str, names: Sequence[object]) -> list[str]:
     return possible
 
 
-def number_users_of_lists(read: Columns, side: Side) -> Columns:
-    """Number the users of a table that has lists of items and no names of users."""
+def number_users_of_lists(read: Columns, side: Side, item: str = "") -> Columns:
+    """Number the users of a table without names of users, if it has lists of items.
+
+    These are in the column `item`, or in one with the name of lists.
+    """
     if read.roles is not None or not read.nested or side not in VALUE:
         return read
     index = getattr(read.pandas, "index", ())
     has_labels = any(label != row for row, label in enumerate(index))
     if has_labels or names_for_role("user", read.names) or names_for_role("item", read.names):
         return read
-    if not any(names_list(name, side) for name in read.nested):
+    if item not in read.nested and not any(map(_names_any_list, read.nested)):
         return read
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
@@ -278,6 +281,10 @@ def number_users_of_lists(read: Columns, side: Side) -> Columns:
         return {"user": [*range(n)], **{name: columns[name] for name in others}}
 
     return replace(read, names=["user", *read.names], fetch=fetch, shape="rows")
+
+
+def _names_any_list(name: str) -> bool:
+    return names_list(name, "rankings") or names_list(name, "truth")
 
 
 def vocabulary_of(read: Columns) -> Words:
@@ -341,7 +348,7 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
     for role in left_out & roles.keys():
         del roles[role]
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
-        if missing == ["item"] and read.untyped and (lists := _describe_any_lists(read, roles)):
+        if missing == ["item"] and (lists := _describe_any_lists(read, roles)):
             raise ColumnError(f"{read.source} has no column for the item. {lists}")
         raise absent.get(missing[0]) or _missing_columns_error(missing, read, side)
     if "rank" not in named_columns and ("score" in named_columns or is_trec_run(roles)):
@@ -443,6 +450,9 @@ def _find_column_by_synonym(
         nested = [name for name in read.names if name in read.nested]
         candidates = [name for name in nested if names_list(name, side, strict=True)]
         candidates = candidates or [name for name in nested if names_list(name, side)]
+        judged = [name for name in nested if names_list(name, "truth", strict=True)]
+        if not candidates and side == "rankings" and len(nested) == len(judged) + 1:  # of a record
+            candidates = [name for name in nested if name not in judged]
     elif not candidates and roles.get("item") in read.nested:
         synonyms = _LISTS_OF_NUMBERS.get(side, {}).get(role, frozenset())
         candidates = [name for name in read.names if normalize_name(name) in synonyms]

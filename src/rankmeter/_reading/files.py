@@ -134,7 +134,10 @@ def first_json_object(data: str | PathLike[str]) -> Columns | None:
         if not path.is_file() or _first_decompressed_bytes(path)[:1] not in (b"{", b"["):
             return None
         text = to_utf8_text(read_content(path), path).text
-        return first_object(json.JSONDecoder().raw_decode(text, text.index("{"))[0])
+        start = text.index("{")
+        first, end = json.JSONDecoder().raw_decode(text, start)
+        is_only = not text[:start].strip() and not text[end:].strip()
+        return first_object(first if is_only else [first])
     except (OSError, RankmeterError, ValueError, RecursionError):
         # Any mistake in the file is reported when it is read.
         return None

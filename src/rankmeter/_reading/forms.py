@@ -183,8 +183,10 @@ def read_columns(data: object, side: Side, columns: Mapping[str, str] | None = N
             named = {*columns.values()} if isinstance(columns, Mapping) else set[str]()
             if named and read.as_table and (table := read.as_table(named)):
                 read = replace(table, source=read.source, textual=read.textual)
-            has_users = isinstance(columns, Mapping) and "user" in columns
-            return read if has_users else number_users_of_lists(read, side)
+            given = columns if isinstance(columns, Mapping) else {}
+            if "user" in given:
+                return read
+            return number_users_of_lists(read, side, str(given.get("item")))
     subject = "None" if data is None else f"{brief(data)} ({type(data).__name__})"
     accepted = "; ".join(form.name for form in FORMS)
     raise DataError(f"{subject} cannot be read as {side}. Accepted: {accepted}.")

@@ -279,6 +279,10 @@ _KNOWN = {
 _EVENTS, _EVENT_NAMES, _PART_NAMES, _FACTS = (frozenset(text.split()) for text in _KNOWN.values())
 """Kinds of events and of parts of a split; names of columns of these; words in the names of columns
 about items or users, whose values do not say what is relevant."""
+_AMOUNTS = (
+    "quantity qty price unitprice amount cost revenue discount index dwell dwelltime duration"
+).split()
+"""Names of numbers that belong to an interaction and are gains only if `columns` says so."""
 _FEW_WORDS = 6
 _BEST = frozenset({"purchase", "purchased", "buy", "bought", "transaction", "order", "ordered"})
 _OF_THE_OTHER = {"rankings": SYNONYMS["gain"], "truth": SYNONYMS["score"] | SYNONYMS["rank"]}
@@ -295,7 +299,11 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
     rows in front; `used` are the columns that have a role.
     """
     unused = [
-        name for name in read.names if name not in used and normalize_name(name) not in _HAVE_ROLES
+        name
+        for name in read.names
+        if name not in used
+        and normalize_name(name) not in _HAVE_ROLES
+        and not (side == "truth" and normalize_name(name) in _AMOUNTS)
     ]
     if read.roles is not None or not unused:
         return

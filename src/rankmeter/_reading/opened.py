@@ -29,7 +29,12 @@ from rankmeter._reading.frames import (
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.memory import PER_ROW, estimate_text_memory
 from rankmeter._reading.numbers import refuse_unused_numbers, to_numbers
-from rankmeter._reading.orders import compare_in_pieces, compare_orders, count_by_score
+from rankmeter._reading.orders import (
+    compare_in_pieces,
+    compare_orders,
+    count_by_rank,
+    count_by_score,
+)
 from rankmeter._reading.parquet import ParquetFiles
 from rankmeter._reading.pieces import CanonicalPieces, InPieces, Piece
 from rankmeter._reading.read import (
@@ -235,7 +240,7 @@ def _compare_orders(frames: _Frames, read: Columns, roles: Mapping[str, str]) ->
     orders, compared = compare_in_pieces(lambda: map(piece, range(len(frames))), n_rows)
     if not by_rank:
         return count_by_score(orders)
-    counts = Counter(scores_beside_ranks=n_rows, scores_against_ranks=orders.against)
+    counts = count_by_rank(orders, n_rows)
     if compared < n_rows:
         counts["rows_compared_with_ranks"] = compared
     return counts
@@ -314,8 +319,8 @@ def open_spark(
     sample = collect_rows(some_rows.limit(_EXAMPLES), source)
     conflicts = None
     if unused is not None:
-        against = compare_orders(*sample.select(names["user"], names["rank"], unused)).against
-        conflicts = against, sample.height
+        orders = compare_orders(*sample.select(names["user"], names["rank"], unused))
+        conflicts = orders, sample.height
     if sample.height or len(roles) < len(columns_of):
         # What is wrong with the type of a column is reported as for any other frame.
         examples = rankings_from_columns(

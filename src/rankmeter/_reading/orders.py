@@ -31,6 +31,15 @@ def count_by_score(orders: Orders) -> Counter[str]:
     return Counter(ranks_against_scores=orders.against, ranks_of_tied_scores=orders.tied)
 
 
+def count_by_rank(orders: Orders, n_rows: int) -> Counter[str]:
+    """Counts of scores that are not read, because ranks decide."""
+    return Counter(
+        scores_beside_ranks=n_rows,
+        scores_against_ranks=orders.against,
+        tied_scores_beside_ranks=orders.tied,
+    )
+
+
 def compare_orders(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> Orders:
     """Compare ranks and scores of all rows, in whatever order these are.
 

@@ -45,7 +45,7 @@ from rankmeter._reading.numbers import (
     to_typed_series,
 )
 from rankmeter._reading.objects import first_object
-from rankmeter._reading.orders import compare_orders, count_by_score
+from rankmeter._reading.orders import compare_orders, count_by_rank, count_by_score
 from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import (
     POLARS,
@@ -108,7 +108,7 @@ def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: B
         _refuse_several_lists_by_rank(read, roles, frame)
         if unused is not None:
             orders = compare_orders(frame["user"], frame["rank"], frame[unused])
-            counts.update(scores_beside_ranks=frame.height, scores_against_ranks=orders.against)
+            counts.update(count_by_rank(orders, frame.height))
             frame = frame.drop(unused)
         return _make_table(InFrame(frame), "rank", empty, read, counts)
     if unused is not None:
@@ -323,14 +323,19 @@ def is_records(data: object) -> bool:
     Such as ``[{"predict_list": [...], "ground_truth": {...}}, ...]``. The first record may lack one
     of the two: reading that side reports it.
     """
+    return any(
+        names_list(name, "rankings") or names_list(name, "truth", strict=True)
+        for name in lists_of_records(data)
+    )
+
+
+def lists_of_records(data: object) -> list[str]:
+    """Names of the fields with lists, of an object, a frame or a JSON (Lines) file."""
     if isinstance(data, str | PathLike):
         first = first_json_object(data)
     else:
         first = read_columns(data, "truth") if hasattr(data, "columns") else first_object(data)
-    return first is not None and any(
-        names_list(name, "rankings") or names_list(name, "truth", strict=True)
-        for name in first.nested
-    )
+    return [] if first is None else [name for name in first.names if name in first.nested]
 
 
 def is_table(objects: Sequence[Any], columns: Mapping[str, Any] | None) -> bool:
@@ -358,7 +363,9 @@ def _check_columns(
     if read.roles is None and (name in read.nested or holds_lists(columns[name])):
         roles.pop("subtopic", None)
         read, columns, roles = flatten_list_columns(read, columns, roles, side)
-    elif read.untyped and (lists := describe_lists(name, columns[name], columns[roles["user"]])):
+    elif read.roles is None and (
+        lists := describe_lists(name, columns[name], columns[roles["user"]])
+    ):
         raise ColumnError(f"{read.source} has lists of items. {lists}")
     counts = Counter(read.counts)
     source, untyped, textual = read.source, read.untyped, read.textual

@@ -21,6 +21,7 @@ from rankmeter._reading.columns import Column, Columns, Side, resolve_roles
 from rankmeter._reading.files import is_parquet
 from rankmeter._reading.frames import describe_type, expand_home, from_polars
 from rankmeter._reading.numbers import missing_scores_error
+from rankmeter._reading.orders import Orders, count_by_rank
 from rankmeter._reading.table import Kind, polars_errors, short_message
 from rankmeter.errors import (
     DataError,
@@ -333,7 +334,7 @@ class Query:
     source: str
     bad_scores: str
     # Of the first scores, those against the ranks, which are used instead; and how many these are.
-    conflicts: tuple[int, int] | None
+    conflicts: tuple[Orders, int] | None
     inside: str = ""  # a condition on the columns of `all_rows`
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
 
@@ -410,8 +411,8 @@ class Query:
         if self.order == "score":
             checked["rounded_scores"] = counts["rounded"]
         if self.conflicts is not None:
-            against, compared = self.conflicts
-            checked |= {"scores_beside_ranks": n, "scores_against_ranks": against}
+            orders, compared = self.conflicts
+            checked |= count_by_rank(orders, n)
             checked["rows_compared_with_ranks"] = compared if compared < n else 0
         return {name: n for name, n in checked.items() if n}
 

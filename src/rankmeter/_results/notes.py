@@ -44,6 +44,7 @@ WORDS = {
     "labels_not_judged": "labels of -1, which are not judged",
     "scores_of_minus_infinity": "scores of -inf, which are not candidates",
     "scores_against_ranks": "scores against the ranks, which decide",
+    "tied_scores_beside_ranks": "scores that tie where the ranks, which decide, differ",
     "ranks_against_scores": "ranks against the scores, which decide",
 }
 """Notes of counts whose names do not say what happened."""
