@@ -22,8 +22,8 @@ def describe_lists(name: str, column: Any, users: Any) -> str:
     """Describe cells that hold lists, and the line of Polars that splits them; "" if they do not.
 
     All cells are in brackets, or no user has two rows and most cells have several parts, between
-    bars, or between spaces or commas if all have digits; the cells differ in the number of parts or have
-    three or more: an id can have two.
+    bars, or between spaces or commas if all have digits; the cells differ in the number of parts
+    or have three or more: an id can have two.
     """
     if not isinstance(column, pl.Series) or column.dtype != pl.String or column.is_empty():
         return ""

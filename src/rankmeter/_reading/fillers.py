@@ -17,7 +17,7 @@ _FILLERS: Mapping[str, tuple[Any, ...]] = {
     "Int64": (-1,),
     "String": ("", "<pad>", "<PAD>", "[PAD]"),
 }
-"""What is no item at the end of a list, but a place without one."""
+"""What marks a place without an item at the end of a list."""
 
 
 def refuse_fillers(table: Table, side: str) -> None:
@@ -26,14 +26,14 @@ def refuse_fillers(table: Table, side: str) -> None:
         if n := _count_filled_lists(filler, table):
             raise DataError(
                 f"{counted(n, 'list')} of the {side} ({table.source}) "
-                f"{'end' if n > 1 else 'ends'} in {brief(filler)}, which fills empty places and is "
-                f"no item: on both sides it would be a hit. Leave it out: [item for item in items "
+                f"{'end' if n > 1 else 'ends'} in {brief(filler)}, which fills empty places: on "
+                f"both sides it would be a hit. Leave it out: [item for item in items "
                 f"if item != {filler!r}], or, in an array, np.ma.masked_equal(ids, {filler!r})."
             )
 
 
 def filler_caution(rankings: Table, truth: Table) -> str:
-    """Warn of an integer that only stands at the ends of lists, as fillers do: 0 or an extreme.
+    """Warn of an integer that is only at the ends of lists, as fillers do: 0 or an extreme.
 
     It is at the ends of lists of both sides; or at those of the ground truth and in no ranking, if
     it is 0, or if the lists have one length and are not in the order of their ids.
@@ -49,7 +49,7 @@ def filler_caution(rankings: Table, truth: Table) -> str:
             return (
                 f"the item {filler} is only at the ends of lists, of {counted(judged, 'list')} of "
                 f"the ground truth ({truth.source}){rankings_too}, as if it filled empty places; "
-                f"it counts as an item. If it is none, mask it: np.ma.masked_equal(ids, {filler})"
+                f"it counts as an item. If it is not one, mask it: np.ma.masked_equal(ids, {filler})"
             )
     return ""
 

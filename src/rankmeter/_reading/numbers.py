@@ -281,7 +281,7 @@ _EVENTS, _EVENT_NAMES, _PART_NAMES, _FACTS = (frozenset(text.split()) for text i
 about items or users, whose values do not say what is relevant."""
 _AMOUNTS = (
     "quantity qty price unitprice amount cost revenue discount index dwell dwelltime duration"
-).split()
+)
 """Names of numbers that belong to an interaction and are gains only if `columns` says so."""
 _FEW_WORDS = 6
 _BEST = frozenset({"purchase", "purchased", "buy", "bought", "transaction", "order", "ordered"})
@@ -303,7 +303,7 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
         for name in read.names
         if name not in used
         and normalize_name(name) not in _HAVE_ROLES
-        and not (side == "truth" and normalize_name(name) in _AMOUNTS)
+        and not (side == "truth" and normalize_name(name) in _AMOUNTS.split())
     ]
     if read.roles is not None or not unused:
         return
