@@ -49,7 +49,7 @@ def filler_caution(rankings: Table, truth: Table) -> str:
             return (
                 f"the item {filler} is only at the ends of lists, of {counted(judged, 'list')} of "
                 f"the ground truth ({truth.source}){rankings_too}, as if it filled empty places; "
-                f"it counts as an item. If it is not one, mask it: np.ma.masked_equal(ids, {filler})"
+                f"it counts as an item. If it is not, mask it: np.ma.masked_equal(ids, {filler})"
             )
     return ""
 

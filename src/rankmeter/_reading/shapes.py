@@ -184,7 +184,7 @@ MAPPINGS = (
         "users with their items: in order, as a set, or with numbers",
         _any,
         _from_items_by_user,
-        "{1: ['a', 'b'], 2: {'a': 0.9, 'b': 0.5}}",
+        "{1: ['a', 'b'], 2: ['a', 'b']}",
     ),
 )
 """The first that looks like the data reads them."""
