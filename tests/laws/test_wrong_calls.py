@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 
+import numpy as np
 import pytest
 
 import rankmeter as rm
@@ -76,7 +77,7 @@ def test_a_wrong_call_gets_an_answer(name):
             "rm.link_queries(test, filters=train)", 2,
         ),
         (
-            lambda: rm.evaluate_scores([[0.1, 0.2]], labels=[[0, 1]]),
+            lambda: rm.evaluate_scores([[0.1, 0.2]], labels=np.array([[0, 1]])),
             "rm.evaluate_scores(scores, labels)", 3,
         ),
     ],

@@ -31,8 +31,8 @@ from rankmeter._reading.doubts import (
 )
 from rankmeter._reading.fillers import filler_caution
 from rankmeter._reading.near_ids import near_caution
+from rankmeter._reading.objects import names_row
 from rankmeter._reading.read import is_records, lists_of_records
-from rankmeter._reading.shapes import are_rows_by_key
 from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
 from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary, rename_metrics_as_in
@@ -436,9 +436,10 @@ def _could_name(data: object, names: Sequence[object]) -> bool:
 
 def holds_systems(data: object) -> bool:
     """Whether the data are a mapping from name to rankings, so not ground truth."""
-    if not isinstance(data, Mapping) or not data or are_rows_by_key(data, "rankings"):
+    if not isinstance(data, Mapping) or not data or not all(map(holds_lists, data.values())):
         return False
-    return all(map(holds_lists, data.values()))
+    first = next(iter(data.values()))
+    return not (isinstance(first, Mapping) and names_row(first, whole=True))
 
 
 def holds_lists(data: object) -> bool:

@@ -271,7 +271,7 @@ def number_users_of_lists(read: Columns, side: Side, item: str = "") -> Columns:
     has_labels = any(label != row for row, label in enumerate(index))
     if has_labels or names_for_role("user", read.names) or names_for_role("item", read.names):
         return read
-    if item not in read.nested and not any(map(_names_any_list, read.nested)):
+    if item not in read.nested and not _lists_of_items(read, side):
         return read
 
     def fetch(names: Sequence[str]) -> Mapping[str, Column]:
@@ -283,8 +283,15 @@ def number_users_of_lists(read: Columns, side: Side, item: str = "") -> Columns:
     return replace(read, names=["user", *read.names], fetch=fetch, shape="rows")
 
 
-def _names_any_list(name: str) -> bool:
-    return names_list(name, "rankings") or names_list(name, "truth")
+def _lists_of_items(read: Columns, side: Side) -> list[str]:
+    """Names of the columns that could have the lists of items of a side."""
+    nested = [name for name in read.names if name in read.nested]
+    judged = [name for name in nested if names_list(name, "truth", strict=True)]
+    certain = [name for name in nested if names_list(name, side, strict=True)]
+    named = certain or [name for name in nested if names_list(name, side)]
+    if not named and side == "rankings" and judged and len(nested) == len(judged) + 1:
+        return [name for name in nested if name not in judged]  # of a record
+    return named
 
 
 def vocabulary_of(read: Columns) -> Words:
@@ -348,7 +355,7 @@ def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) 
     for role in left_out & roles.keys():
         del roles[role]
     if missing := [role for role in ROLES[side][:2] if role not in roles]:
-        if missing == ["item"] and (lists := _describe_any_lists(read, roles)):
+        if missing == ["item"] and "user" in roles and (lists := _describe_any_lists(read, roles)):
             raise ColumnError(f"{read.source} has no column for the item. {lists}")
         raise absent.get(missing[0]) or _missing_columns_error(missing, read, side)
     if "rank" not in named_columns and ("score" in named_columns or is_trec_run(roles)):
@@ -447,12 +454,7 @@ def _find_column_by_synonym(
     if {*candidates} == {"docid", "docno"} and "qid" in read.names:  # docid is PyTerrier's own
         return "docno"
     if role == "item" and not candidates:
-        nested = [name for name in read.names if name in read.nested]
-        candidates = [name for name in nested if names_list(name, side, strict=True)]
-        candidates = candidates or [name for name in nested if names_list(name, side)]
-        judged = [name for name in nested if names_list(name, "truth", strict=True)]
-        if not candidates and side == "rankings" and len(nested) == len(judged) + 1:  # of a record
-            candidates = [name for name in nested if name not in judged]
+        candidates = _lists_of_items(read, side)
     elif not candidates and roles.get("item") in read.nested:
         synonyms = _LISTS_OF_NUMBERS.get(side, {}).get(role, frozenset())
         candidates = [name for name in read.names if normalize_name(name) in synonyms]

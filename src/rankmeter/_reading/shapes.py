@@ -118,8 +118,7 @@ def _from_named_columns(data: Mapping[Any, Any], side: Side, source: str) -> Col
     return replace(from_columns(data, source), hint="" if names_row(data) else hint)
 
 
-def are_rows_by_key(data: Mapping[Any, Any], side: Side) -> bool:
-    """Whether the values of a mapping are rows, with the same text keys."""
+def _are_rows_by_key(data: Mapping[Any, Any], side: Side) -> bool:
     values = [*data.values()]
     if not have_common_fields(values):
         return False
@@ -170,7 +169,7 @@ MAPPINGS = (
     ),
     Shape(
         "rows by any key, such as `to_dict('index')` of pandas",
-        are_rows_by_key,
+        _are_rows_by_key,
         lambda data, side, source: from_item_rows([*data.values()], side, source),
         "{0: {'user': 1, 'items': ['a', 'b']}, 1: {'user': 2, 'items': ['a', 'b']}}",
     ),
