@@ -88,7 +88,7 @@ def test_the_call_that_is_written_works(call, written, value):
     lists = dict.fromkeys(("rankings", "recs", "predictions"), LISTS)
     judged = dict.fromkeys(("truth", "gt", "y_true", "ground_truth"), TRUTH)
     if value == 3:
-        judged = {"scores": [[0.1, 0.2]], "labels": [[0, 1]]}
+        judged = {"scores": [[0.1, 0.2]], "labels": np.array([[0, 1]])}
     others = {"models": {"x": LISTS, "y": LISTS}, "metric": "ndcg", "k": 2, "rm": rm}
     links = {"triples": TRIPLES, "test": TRIPLES, "known": TRAIN, "train": TRAIN}
     made = eval(written, {**lists, **judged, **others, **links})
