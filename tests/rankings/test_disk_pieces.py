@@ -31,6 +31,7 @@ from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions import convention_names
 from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import (
+    ColumnError,
     DataError,
     InvalidValueError,
 )
@@ -446,3 +447,17 @@ def test_a_file_that_changes_during_a_pass_is_refused(step, nth, tmp_path, monke
     monkeypatch.setattr(where, name, change)
     with pytest.raises(DataError, match="changed while"):
         rm.evaluate(path, truth, engine="disk")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_several_lists_of_a_user_are_refused_as_in_memory(form, tmp_path):
+    path = tmp_path / f"runs.{form}"
+    rows = {"user": [1, 1, 2], "item": [3, 4, 3], "score": [0.5, 0.25, 1.0]}
+    frame = pl.DataFrame({**rows, "model": ["b", "a", "a"]})
+    frame.write_csv(path) if form == "csv" else frame.write_parquet(path, row_group_size=1)
+    said = []
+    for engine in ("memory", "disk"):
+        with pytest.raises(ColumnError, match="which the column 'model' tells apart") as caught:
+            rm.evaluate(path, {1: [3]}, "rr", engine=engine)
+        said.append(str(caught.value).replace("user '1'", "user 1"))
+    assert said[0] == said[1]

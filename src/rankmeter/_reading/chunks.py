@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._files import open_temporary_file, translate_temporary_file_errors
-from rankmeter._reading.columns import Columns, resolve_roles
+from rankmeter._reading.columns import Columns, names_of_runs, resolve_roles
 from rankmeter._reading.files import (
     choose_reader,
     detect_compression,
@@ -148,7 +148,8 @@ def _read_file_in_chunks(
             if not roles.keys() & {"score", "rank"}:
                 refuse_unused_numbers(chunk, "rankings", roles.values())
             first = replace(chunk, source=str(path), counts=Counter())
-        kept = [*roles.values(), *(["rank"] if runs is not None else [])]
+        extra = names_of_runs(chunk, roles) if runs is None else ["rank"]
+        kept = [*roles.values(), *extra]
         frame = _chunk_to_frame(chunk, list(dict.fromkeys(kept)), name)
         if runs is not None:
             fields = chunk.fetch(["user", "tag"])

@@ -260,6 +260,20 @@ def names_for_role(role: str, names: Sequence[object]) -> list[str]:
     return possible
 
 
+_RUNS = (
+    "model algorithm algo system systemid run runid runtag fold split isplit splitindex seed "
+    "experiment recommender method trial"
+)
+"""Names of columns that tell several rankings of one user apart."""
+
+
+def names_of_runs(read: Columns, roles: Mapping[str, str]) -> list[str]:
+    """Names of the columns without a role that tell runs apart."""
+    names = [name for name in read.names if name not in roles.values()]
+    runs = _RUNS.split()
+    return [name for name in names if read.roles is None and normalize_name(name) in runs]
+
+
 def number_users_of_lists(read: Columns, side: Side, item: str = "") -> Columns:
     """Number the users of a table without names of users, if it has lists of items.
 

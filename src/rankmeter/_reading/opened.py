@@ -16,7 +16,7 @@ import polars as pl
 
 from rankmeter._reading.by_user import IdSeries, Objects
 from rankmeter._reading.chunks import Spool, read_chunks
-from rankmeter._reading.columns import Columns, resolve_roles
+from rankmeter._reading.columns import Columns, names_of_runs, resolve_roles
 from rankmeter._reading.files import is_parquet, is_text_file
 from rankmeter._reading.forms import read_columns
 from rankmeter._reading.frames import (
@@ -42,6 +42,7 @@ from rankmeter._reading.read import (
     find_second_order,
     rankings_from_columns,
     read_rankings,
+    refuse_lists_apart,
 )
 from rankmeter._reading.spark import (
     InSpark,
@@ -205,6 +206,10 @@ def _open_pieces(
     if not isinstance(frames, Spool) and not roles.keys() & {"score", "rank"}:
         start = from_polars(frames.read(first, read.names), "rankings", read.source)
         refuse_unused_numbers(start, "rankings", roles.values())
+    for name in names_of_runs(read, roles):
+        pairs = [frames.read(n, [roles["user"], name]).unique() for n in range(len(frames))]
+        users, parts = pl.concat(pairs).unique()
+        refuse_lists_apart(users, parts, name, read.source)
     counts = _compare_orders(frames, read, roles)
     roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
     pieces = _CheckedPieces(frames, read, roles, bad_scores)

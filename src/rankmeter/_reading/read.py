@@ -24,7 +24,7 @@ from rankmeter._reading.columns import (
     is_trec_run,
     names_for_role,
     names_list,
-    normalize_name,
+    names_of_runs,
     resolve_roles,
     vocabulary_of,
 )
@@ -120,22 +120,13 @@ def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: B
     return _make_table(InFrame(frame), "list", empty, read, counts)
 
 
-_RUNS = (
-    "model algorithm algo system systemid run runid runtag fold split isplit splitindex seed "
-    "experiment recommender method trial"
-)
-"""Names of columns that tell several rankings of one user apart."""
-
-
 def _refuse_several_lists(read: Columns, roles: Mapping[str, str]) -> None:
     """Refuse a table with a column of runs, of which a user has several."""
-    names = [name for name in read.names if name not in roles.values()]
-    names = [name for name in names if normalize_name(name) in _RUNS.split()]
-    for name in names if read.roles is None else ():
+    for name in names_of_runs(read, roles):
         columns = read.fetch([roles["user"], name])
         users, parts = (_hashable(columns[other]) for other in (roles["user"], name))
         if parts.n_unique() > 1:
-            _refuse_lists_apart(users, parts, name, read.source)
+            refuse_lists_apart(users, parts, name, read.source)
 
 
 def _refuse_several_lists_by_rank(
@@ -154,7 +145,7 @@ def _refuse_several_lists_by_rank(
             return
         parts = frame.with_columns(part).group_by("user", "part").agg(last, n)
         if parts["user"].is_duplicated().any() and (parts["rank"] == parts["n"]).all():
-            _refuse_lists_apart(frame["user"], part, name, read.source)
+            refuse_lists_apart(frame["user"], part, name, read.source)
 
 
 def _hashable(column: Column) -> pl.Series:
@@ -164,13 +155,14 @@ def _hashable(column: Column) -> pl.Series:
     return pl.Series(map(str, column), dtype=pl.String)
 
 
-def _refuse_lists_apart(users: pl.Series, parts: pl.Series, name: str, source: str) -> None:
+def refuse_lists_apart(users: pl.Series, parts: pl.Series, name: str, source: str) -> None:
+    """Refuse users that have rows of several parts."""
     pairs = pl.DataFrame([users.alias("user"), parts.alias("part")]).unique(maintain_order=True)
     several = pairs.filter(pl.col("user").is_duplicated())
     if not several.height:
         return
-    user = several["user"][0]
-    found = several.filter(pl.col("user") == user)["part"]
+    user = several["user"].min()
+    found = several.filter(pl.col("user") == user)["part"].sort()
     raise ColumnError(
         f"{source} has several lists of one user, which the column {name!r} tells apart: user "
         f"{brief(user)} has {format_few(found)}. Evaluate one at a time, for example the rows "

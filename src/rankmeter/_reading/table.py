@@ -394,10 +394,15 @@ def _refuse_positions_beside_others(rankings: Table, truth: Table) -> None:
             problem = f"has {counted(len(users), 'list')}, so which list is missing is not known"
         else:
             problem = f"names {counted(len(users), 'user')}: {format_few(users)}"
+        remedy = (
+            f"users=range({n})"
+            if table.source == "Scores"
+            else "dict(zip(users, lists, strict=True))"
+        )
         raise DataError(
             f"The {side} side ({table.source}) has no names of users: its {counted(n, 'list')} are "
             f"those of users 0 to {n - 1}. The {other_side} side ({other.source}) {problem}. Name "
-            f"the users of both sides, for example dict(zip(users, lists, strict=True))."
+            f"the users of both sides, for example {remedy}."
         )
 
 
