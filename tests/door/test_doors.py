@@ -53,15 +53,50 @@ def test_grades_may_be_flat(gains):
     right(ask(rm.evaluate, rm.Grades([gains]), None, "rr"), 1 / 3)
 
 
-WITHOUT_TRUTH = {name: gains for name, gains in GAINS.items() if "Ser" not in name}
-NESTED = {
-    "0 and 1": [[0, 0, 1], [1, 1, 0], [1, 1, 1]],
-    "grades": [[2, 3, 3, 1, 2], [3, 3, 2, 2, 1]],
-    "array": np.array([[0, 0, 1], [1, 1, 0]]),
+REPEATED = {name: GAINS[name] for name in ("list", "array", "booleans", "list of booleans")}
+REPEATED |= {
+    "nested": [GAINS["list"]],
+    "nested array": np.array([GAINS["list"]]),
+    "tuples": (tuple(GAINS["list"]),),
+    "by user": {"ann": GAINS["list"]},
+    "only True": [[True, True, True]],
 }
 
 
-@pytest.mark.parametrize("gains", (WITHOUT_TRUTH | NESTED).values(), ids=WITHOUT_TRUTH | NESTED)
+@pytest.mark.parametrize("gains", REPEATED.values(), ids=REPEATED)
+def test_0_and_1_that_repeat_are_gains(gains):
+    expected = 1.0 if gains is REPEATED["only True"] else 1 / 3
+    for answer in (
+        ask(rm.evaluate, gains, metrics="rr"),
+        ask(rm.evaluate, gains, None, "rr"),
+        ask(rm.evaluate, gains, "rr"),
+        ask(rm.evaluate, gains, ["rr"]),
+    ):
+        told(answer, expected, r"rm\.Grades")
+        told(answer, expected, "n_relevant=")
+
+
+@pytest.mark.filterwarnings("ignore:relevant items outside")
+def test_systems_of_0_and_1_are_compared():
+    one, two = [[0, 0, 1], [1, 1, 0]], [[0, 1, 0], [0, 1, 1]]
+    for arguments in ((None, "rr"), ("rr",), ("rr@3",)):
+        told(ask(rm.compare, {"one": one, "two": two}, *arguments), 2 / 3, r"rm\.Grades")
+    assert rm.curve(one, None, "recall", 3).frame["mean"].to_list() == [0.25, 0.5, 1.0]
+    assert rm.Evaluator(metrics="rr").evaluate(one)["rr"].mean == pytest.approx(2 / 3)
+
+
+UNSURE = {
+    "grades": [0, 0, 3, 0, 2],
+    "floats": [0.0, 0.0, 1.0, 0.0, 1.0],
+    "ranks": [1, 1, 1],
+    "ids": [[0, 1], [1, 0]],
+    "nested": [[2, 3, 3, 1, 2], [3, 3, 2, 2, 1]],
+    "Series": pd.Series([0, 0, 1], index=["a", "b", "c"]),
+    "scores of items": {"a": 0, "b": 1, "c": 0},
+}
+
+
+@pytest.mark.parametrize("gains", UNSURE.values(), ids=UNSURE)
 def test_errors_about_gains_without_ids_name_grades(gains):
     for call in (
         lambda: rm.evaluate(gains, metrics="rr"),
@@ -69,6 +104,47 @@ def test_errors_about_gains_without_ids_name_grades(gains):
         lambda: rm.evaluate(gains, "rr"),
     ):
         refused(ask(call), "Grades")
+
+
+def test_0_and_1_that_repeat_stay_errors_where_they_are_no_gains():
+    lists = [[0, 0, 1], [1, 1, 0]]
+    refused(ask(rm.evaluate, lists, None, "coverage@1", catalogue=4))
+    assert "names metrics" in ask(rm.evaluate, lists, "rr", ["ndcg"]).error
+    refused(ask(rm.evaluate, lists, [[0], [1]], "rr"))
+
+
+BOTH = [
+    {"predict_list": list("ABCLYUFZ"), "ground_truth": dict.fromkeys("AKBZ", 1.0)},
+    {"predict_list": list("NXYBM"), "ground_truth": {"E": 1.0, "B": 1.0}},
+]
+
+
+@pytest.mark.parametrize("metrics", ["recall@3", "recall", ["recall@3"], rm.Recall @ 3], ids=str)
+def test_metrics_may_follow_records_of_both_sides(metrics):
+    expected = ask(rm.evaluate, BOTH, metrics=metrics).value
+    right(ask(rm.evaluate, BOTH, metrics), expected)
+    rows = pd.DataFrame([{"retrieved": LISTS[u], "relevant": TRUE[u]} for u in LISTS])
+    expected = ask(rm.evaluate, rows, metrics=metrics).value
+    right(ask(rm.evaluate, rows, metrics), expected)
+
+
+def test_metrics_after_other_records_are_refused():
+    rows = [{"user": u, "items": items} for u, items in LISTS.items()]
+    for arguments in (("rr@5",), (None, "rr@5")):
+        assert "truth" in ask(rm.evaluate, rows, *arguments).error
+    assert "names metrics" in ask(rm.evaluate, BOTH, "recall@3", "rr").error
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array])
+@pytest.mark.parametrize("item", [2, np.int64(2)], ids=["int", "numpy"])
+def test_an_integer_is_the_relevant_item_of_one_user(make, item):
+    told(ask(rm.evaluate, make([4, 6, 2, 3]), item, "rr"), 1 / 3, "relevant item, 2")
+
+
+def test_an_integer_is_no_truth_of_other_rankings():
+    for rankings in ([[4, 2], [2, 3]], {"u": [4, 2]}, ["a", "b"], [2, 2, 3]):
+        for truth in (2, True):
+            assert "cannot be read as truth" in ask(rm.evaluate, rankings, truth, "rr").error
 
 
 def test_graded_lists_beside_names_of_metrics_name_grades():

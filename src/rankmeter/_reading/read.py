@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal
@@ -327,10 +327,15 @@ def is_records(data: object) -> bool:
         first = first_json_object(data)
     else:
         first = read_columns(data, "truth") if hasattr(data, "columns") else first_object(data)
-    return first is not None and any(
-        names_list(name, "rankings") or names_list(name, "truth", strict=True)
-        for name in first.nested
-    )
+    return first is not None and _are_of_both_sides(first.nested)
+
+
+def _are_of_both_sides(names: Iterable[str]) -> bool:
+    """Whether lists are named for both sides, or one of them so that it can be of one side only."""
+    sides: tuple[Side, Side] = ("rankings", "truth")
+    lists = [name for name in names if any(names_list(name, side) for side in sides)]
+    certain = any(names_list(name, side, strict=True) for name in lists for side in sides)
+    return certain or len(lists) > 1
 
 
 def is_table(objects: Sequence[Any], columns: Mapping[str, Any] | None) -> bool:
@@ -343,7 +348,10 @@ def is_table(objects: Sequence[Any], columns: Mapping[str, Any] | None) -> bool:
         name for one in given for name in (one.values() if isinstance(one, Mapping) else [one])
     ]
     is_row = bool(names_for_role("user", first.names)) or not {*named}.isdisjoint(first.names)
-    return is_row or is_records(objects)
+    return is_row or any(
+        names_list(name, "rankings") or names_list(name, "truth", strict=True)
+        for name in first.nested
+    )
 
 
 def _check_columns(
