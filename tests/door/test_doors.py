@@ -404,6 +404,40 @@ def test_refusals_of_files_name_the_nearest_form(tmp_path):
     right_or_refused(answer, 1.0, "hits|_rank_eval|responses")
 
 
+# --- Segments of a comparison ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame], ids=["dict", "pandas"])
+def test_a_comparison_has_means_by_segment(make):
+    labels = {u: "web" if n % 3 else "store" for n, u in enumerate([*LISTS][:-1])}
+    systems = {"one": LISTS, "two": {u: items[::-1] for u, items in LISTS.items()}}
+    if make is pd.DataFrame:
+        systems = {
+            name: pd.DataFrame([(u, i) for u in lists for i in lists[u]], columns=["user", "item"])
+            for name, lists in systems.items()
+        }
+    found = rm.compare(systems, TRUE, ["rr", "ndcg@2"]).by_segment(labels)
+    assert [*found.columns[:3]] == ["system", "segment", "metric"]
+    for name, lists in systems.items():
+        expected = rm.evaluate(lists, TRUE, ["rr", "ndcg@2"]).by_segment(labels)
+        part = (
+            found[found["system"] == name].drop(columns="system").reset_index(drop=True)
+            if make is pd.DataFrame
+            else found.filter(pl.col("system") == name).drop("system")
+        )
+        assert part.equals(expected)
+
+
+def test_segments_of_a_comparison_are_checked():
+    found = rm.compare({"one": LISTS, "two": LISTS}, TRUE, "rr")
+    with pytest.raises(rm.errors.UsageError, match="label for each user"):
+        found.by_segment(None)
+    several = rm.compare({"one": [LISTS, LISTS], "two": [LISTS, LISTS]}, TRUE, "rr")
+    assert (
+        several.by_segment(dict.fromkeys(LISTS, "web"))["mean"].to_list() == [pytest.approx(RR)] * 2
+    )
+
+
 # --- What a tool does otherwise -------------------------------------------------------------------
 
 

@@ -114,9 +114,10 @@ def test_what_to_do_instead(call, said):
 
 
 def test_an_attribute_of_another_result():
-    with pytest.raises(AttributeError, match=r"pass segments= to rm\.compare"):
-        BOTH.by_segment({"ann": "x"})
-    assert not hasattr(BOTH, "by_segment")
+    found = rm.curve(LISTS, TRUTH, "ndcg", 2)
+    with pytest.raises(AttributeError, match="this kind of result is about no user"):
+        found.show("ann")
+    assert not hasattr(found, "show")
 
 
 def test_an_error_of_the_data_stays_what_it_is():
