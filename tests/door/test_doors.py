@@ -306,6 +306,13 @@ def test_flat_scores_with_sizes_are_read_or_sent_to_grouped():
     flat = SCORES.ravel(), LABELS.ravel()
     right_or_refused(ask(rm.evaluate_scores, *flat, "rr", groups=sizes), expected, "grouped")
     right_or_refused(ask(rm.evaluate_scores, *flat, "rr", group=sizes), expected, "grouped")
+    for call in (rm.evaluate, rm.evaluate_scores):
+        for name in ("group", "qid"):
+            with pytest.raises(rm.errors.UsageError) as raised:
+                call(*flat, "rr", **{name: sizes})
+            written = re.search(r"rm\.evaluate\(.*?\), metrics\)", str(raised.value))[0]
+            names = {"scores": flat[0], "labels": flat[1], "sizes": sizes, "metrics": "rr"}
+            assert eval(written, {"rm": rm, **names})["rr"].mean == pytest.approx(expected)
 
 
 def test_an_accumulator_takes_data_by_position():
@@ -324,6 +331,15 @@ TRIPLES = {
     "pandas": lambda rows: pd.DataFrame(rows, columns=["head", "relation", "tail"]),
     "polars": lambda rows: pl.DataFrame(rows, ["head", "relation", "tail"], orient="row"),
 }
+
+
+def test_the_known_triples_may_follow():
+    test, train = [(0, 0, 3), (3, 0, 2)], [(0, 0, 1), (0, 0, 2), (3, 0, 1)]
+    named = rm.link_queries(test, filters=train)
+    for filters in (train, [train], np.array(train)):
+        found = rm.link_queries(test, filters)
+        assert found.frame.equals(named.frame)
+        assert [*map(list, found.exclude)] == [*map(list, named.exclude)]
 
 
 @pytest.mark.parametrize("make", TRIPLES.values(), ids=TRIPLES)
@@ -449,3 +465,42 @@ def test_a_tool_says_where_it_differs_on_these_data():
     negative = {u: {items[0]: 1, LISTS[u][1]: -1} for u, items in TRUE.items()}
     answer = ask(rm.evaluate, LISTS, negative, "ndcg@5", like="sklearn")
     assert answer.error or re.search("negative|below 0|under 0|less than 0", answer.said)
+
+
+LONG = {u: [f"d{n}" for n in range(20)] for u in LISTS}
+ONE = {u: {"d3": 1} for u in LISTS}
+BELOW = {u: {"d3": 1, "d1": -1} for u in LISTS}
+
+
+def test_a_tool_says_that_its_long_ties_have_no_order():
+    tied = {u: dict.fromkeys(items, 1.0) for u, items in LONG.items()}
+    short = {u: dict.fromkeys(items[:15], 1.0) for u, items in LONG.items()}
+    found = {
+        "long": rm.evaluate(tied, ONE, "rr", like="ranx"),
+        "short": rm.evaluate(short, ONE, "rr", like="ranx"),
+        "untied": rm.evaluate(LONG, ONE, "rr", like="ranx"),
+        "own": rm.evaluate(tied, ONE, "rr"),
+    }
+    said = {name for name, result in found.items() if "unlike ranx: its sort of" in f"{result}"}
+    assert said == {"long"}
+    both = rm.compare({"tied": tied, "untied": LONG}, ONE, "rr", like="ranx")
+    assert "unlike ranx (tied): its sort of" in f"{both}"
+
+
+def test_a_tool_says_what_it_does_with_negative_gains():
+    said = "unlike scikit-learn: negative gains are refused"
+    assert said in f"{rm.evaluate(LONG, BELOW, 'ndcg@5', like='sklearn')}"
+    assert said in f"{rm.compare({'a': LONG, 'b': LONG}, BELOW, 'ndcg@5', like='sklearn')}"
+    for metric, truth, tool in (
+        ("ndcg@5", ONE, "sklearn"),
+        ("auc", BELOW, "sklearn"),
+        ("ndcg@5", BELOW, "trec_eval"),
+        ("ndcg@5", BELOW, None),
+    ):
+        assert "unlike" not in f"{rm.evaluate(LONG, truth, metric, like=tool)}"
+
+
+def test_the_option_of_other_tools_for_the_least_grade_is_read():
+    truth = {u: {"d0": 1, "d3": 2} for u in LONG}
+    right(ask(rm.evaluate, LONG, truth, "RR(rel=2)"), 0.25)
+    right(ask(rm.evaluate, LONG, truth, "rr", rel=2), 0.25)

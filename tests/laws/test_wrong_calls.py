@@ -65,15 +65,15 @@ def test_a_wrong_call_gets_an_answer(name):
         (lambda: rm.curve(LISTS, TRUTH, "ndcg", k=2), "rm.curve(rankings, truth, metric, k)", 1),
         (
             lambda: rm.link_queries(TRIPLES, known=TRAIN),
-            "rm.link_queries(triples, filters=known)", 2,
+            "rm.link_queries(triples, known)", 2,
         ),
         (
             lambda: rm.link_queries(TRIPLES, train=TRAIN),
-            "rm.link_queries(triples, filters=train)", 2,
+            "rm.link_queries(triples, train)", 2,
         ),
         (
             lambda: rm.link_queries(test=TRIPLES, train=TRAIN),
-            "rm.link_queries(test, filters=train)", 2,
+            "rm.link_queries(test, train)", 2,
         ),
         (
             lambda: rm.evaluate_scores([[0.1, 0.2]], labels=[[0, 1]]),
@@ -100,7 +100,12 @@ def test_the_call_that_is_written_works(call, written, value):
     [
         (rm.evaluate, r"evaluate lacks rankings: write rm.evaluate\(rankings\)"),
         (lambda: rm.curve(LISTS, TRUTH, "ndcg"), "curve lacks max_k"),
-        (lambda: rm.link_queries(TRIPLES, TRAIN), r"write rm.link_queries\(triples, filters=…"),
+        (
+            lambda: rm.link_queries(TRIPLES, TRAIN, "head"),
+            r"write rm.link_queries\(triples, filters, sides=…",
+        ),
+        (lambda: rm.link_queries(TRIPLES, known=TRAIN), r"rm.link_queries\(triples, known"),
+        (lambda: rm.link_queries(TRIPLES, train=TRAIN), r"rm.link_queries\(triples, train"),
         (lambda: rm.evaluate(LISTS, TRUTH, segments={"ann": "x"}), r"call result.by_segment\("),
         (lambda: BOTH.report("x.html", segments={"ann": "x"}), "pass segments= to rm.compare"),
         (lambda: rm.evaluate(LISTS, TRUTH, tie="item"), "did you mean 'ties'"),

@@ -35,6 +35,7 @@ from rankmeter._reading.fillers import filler_caution
 from rankmeter._reading.near_ids import near_caution
 from rankmeter._reading.read import is_records
 from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
+from rankmeter._results.notes import NEGATIVE
 from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary, rename_metrics_as_in
 from rankmeter.conventions import translate_metrics
@@ -330,6 +331,9 @@ class Question:
                 f"{brief(self.relevant)}; the ground truth has no column of words",
                 option="relevant",
             )
+        if plan.convention != "rankmeter" and (n := np.count_nonzero(judged.gains < 0)):
+            counts = {**judged.counts, NEGATIVE: int(n)}
+            judged = replace(judged, origin=replace(judged.origin, counts=counts))
         for table in tables.values():
             refuse_two_readings(table, judged)
         columns = by_side["truth"]
