@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all the
 
 # Nothing heavy is imported before it is used: `import rankmeter` takes a few milliseconds.
 _HOMES = {
-    "DEFAULT_METRICS": "_evaluation.evaluate",
+    "DEFAULT_METRICS": "_evaluation.question",
     "Grades": "_rankings.kinds",
     "Positions": "_rankings.kinds",
     "Ranks": "_rankings.kinds",
@@ -82,7 +82,6 @@ if TYPE_CHECKING:
     from rankmeter._evaluation.callbacks import group_metric as group_metric
     from rankmeter._evaluation.callbacks import grouped as grouped
     from rankmeter._evaluation.callbacks import scorer as scorer
-    from rankmeter._evaluation.evaluate import DEFAULT_METRICS as DEFAULT_METRICS
     from rankmeter._evaluation.evaluate import curve as curve
     from rankmeter._evaluation.evaluate import evaluate as evaluate
     from rankmeter._evaluation.evaluator import Evaluator as Evaluator
@@ -92,6 +91,7 @@ if TYPE_CHECKING:
     from rankmeter._evaluation.link_prediction import link_queries as link_queries
     from rankmeter._evaluation.planning import SampleSize as SampleSize
     from rankmeter._evaluation.planning import sample_size as sample_size
+    from rankmeter._evaluation.question import DEFAULT_METRICS as DEFAULT_METRICS
     from rankmeter._evaluation.scored import evaluate_ranks as evaluate_ranks
     from rankmeter._evaluation.scored import evaluate_scores as evaluate_scores
     from rankmeter._evaluation.systems import compare as compare

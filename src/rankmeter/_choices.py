@@ -443,6 +443,7 @@ CHOICES: Mapping[str, Choice] = {
 
 ALIASES = {
     "judgments": "judgements", "n_bootstrap": "resamples", "n_resamples": "n_permutations",
+    "rel": "relevant",
 }  # fmt: skip
 """Other names of options."""
 

@@ -53,15 +53,50 @@ def test_grades_may_be_flat(gains):
     right(ask(rm.evaluate, rm.Grades([gains]), None, "rr"), 1 / 3)
 
 
-WITHOUT_TRUTH = {name: gains for name, gains in GAINS.items() if "Ser" not in name}
-NESTED = {
-    "0 and 1": [[0, 0, 1], [1, 1, 0], [1, 1, 1]],
-    "grades": [[2, 3, 3, 1, 2], [3, 3, 2, 2, 1]],
-    "array": np.array([[0, 0, 1], [1, 1, 0]]),
+REPEATED = {name: GAINS[name] for name in ("list", "array", "booleans", "list of booleans")}
+REPEATED |= {
+    "nested": [GAINS["list"]],
+    "nested array": np.array([GAINS["list"]]),
+    "tuples": (tuple(GAINS["list"]),),
+    "by user": {"ann": GAINS["list"]},
+    "only True": [[True, True, True]],
 }
 
 
-@pytest.mark.parametrize("gains", (WITHOUT_TRUTH | NESTED).values(), ids=WITHOUT_TRUTH | NESTED)
+@pytest.mark.parametrize("gains", REPEATED.values(), ids=REPEATED)
+def test_0_and_1_that_repeat_are_gains(gains):
+    expected = 1.0 if gains is REPEATED["only True"] else 1 / 3
+    for answer in (
+        ask(rm.evaluate, gains, metrics="rr"),
+        ask(rm.evaluate, gains, None, "rr"),
+        ask(rm.evaluate, gains, "rr"),
+        ask(rm.evaluate, gains, ["rr"]),
+    ):
+        told(answer, expected, r"rm\.Grades")
+        told(answer, expected, "n_relevant=")
+
+
+@pytest.mark.filterwarnings("ignore:relevant items outside")
+def test_systems_of_0_and_1_are_compared():
+    one, two = [[0, 0, 1], [1, 1, 0]], [[0, 1, 0], [0, 1, 1]]
+    for arguments in ((None, "rr"), ("rr",), ("rr@3",)):
+        told(ask(rm.compare, {"one": one, "two": two}, *arguments), 2 / 3, r"rm\.Grades")
+    assert rm.curve(one, None, "recall", 3).frame["mean"].to_list() == [0.25, 0.5, 1.0]
+    assert rm.Evaluator(metrics="rr").evaluate(one)["rr"].mean == pytest.approx(2 / 3)
+
+
+UNSURE = {
+    "grades": [0, 0, 3, 0, 2],
+    "floats": [0.0, 0.0, 1.0, 0.0, 1.0],
+    "ranks": [1, 1, 1],
+    "ids": [[0, 1], [1, 0]],
+    "nested": [[2, 3, 3, 1, 2], [3, 3, 2, 2, 1]],
+    "Series": pd.Series([0, 0, 1], index=["a", "b", "c"]),
+    "scores of items": {"a": 0, "b": 1, "c": 0},
+}
+
+
+@pytest.mark.parametrize("gains", UNSURE.values(), ids=UNSURE)
 def test_errors_about_gains_without_ids_name_grades(gains):
     for call in (
         lambda: rm.evaluate(gains, metrics="rr"),
@@ -69,6 +104,47 @@ def test_errors_about_gains_without_ids_name_grades(gains):
         lambda: rm.evaluate(gains, "rr"),
     ):
         refused(ask(call), "Grades")
+
+
+def test_0_and_1_that_repeat_stay_errors_where_they_are_no_gains():
+    lists = [[0, 0, 1], [1, 1, 0]]
+    refused(ask(rm.evaluate, lists, None, "coverage@1", catalogue=4))
+    assert "names metrics" in ask(rm.evaluate, lists, "rr", ["ndcg"]).error
+    refused(ask(rm.evaluate, lists, [[0], [1]], "rr"))
+
+
+BOTH = [
+    {"predict_list": list("ABCLYUFZ"), "ground_truth": dict.fromkeys("AKBZ", 1.0)},
+    {"predict_list": list("NXYBM"), "ground_truth": {"E": 1.0, "B": 1.0}},
+]
+
+
+@pytest.mark.parametrize("metrics", ["recall@3", "recall", ["recall@3"], rm.Recall @ 3], ids=str)
+def test_metrics_may_follow_records_of_both_sides(metrics):
+    expected = ask(rm.evaluate, BOTH, metrics=metrics).value
+    right(ask(rm.evaluate, BOTH, metrics), expected)
+    rows = pd.DataFrame([{"retrieved": LISTS[u], "relevant": TRUE[u]} for u in LISTS])
+    expected = ask(rm.evaluate, rows, metrics=metrics).value
+    right(ask(rm.evaluate, rows, metrics), expected)
+
+
+def test_metrics_after_other_records_are_refused():
+    rows = [{"user": u, "items": items} for u, items in LISTS.items()]
+    for arguments in (("rr@5",), (None, "rr@5")):
+        assert "truth" in ask(rm.evaluate, rows, *arguments).error
+    assert "names metrics" in ask(rm.evaluate, BOTH, "recall@3", "rr").error
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array])
+@pytest.mark.parametrize("item", [2, np.int64(2)], ids=["int", "numpy"])
+def test_an_integer_is_the_relevant_item_of_one_user(make, item):
+    told(ask(rm.evaluate, make([4, 6, 2, 3]), item, "rr"), 1 / 3, "relevant item, 2")
+
+
+def test_an_integer_is_no_truth_of_other_rankings():
+    for rankings in ([[4, 2], [2, 3]], {"u": [4, 2]}, ["a", "b"], [2, 2, 3]):
+        for truth in (2, True):
+            assert "cannot be read as truth" in ask(rm.evaluate, rankings, truth, "rr").error
 
 
 def test_graded_lists_beside_names_of_metrics_name_grades():
@@ -230,6 +306,13 @@ def test_flat_scores_with_sizes_are_read_or_sent_to_grouped():
     flat = SCORES.ravel(), LABELS.ravel()
     right_or_refused(ask(rm.evaluate_scores, *flat, "rr", groups=sizes), expected, "grouped")
     right_or_refused(ask(rm.evaluate_scores, *flat, "rr", group=sizes), expected, "grouped")
+    for call in (rm.evaluate, rm.evaluate_scores):
+        for name in ("group", "qid"):
+            with pytest.raises(rm.errors.UsageError) as raised:
+                call(*flat, "rr", **{name: sizes})
+            written = re.search(r"rm\.evaluate\(.*?\), metrics\)", str(raised.value))[0]
+            names = {"scores": flat[0], "labels": flat[1], "sizes": sizes, "metrics": "rr"}
+            assert eval(written, {"rm": rm, **names})["rr"].mean == pytest.approx(expected)
 
 
 def test_an_accumulator_takes_data_by_position():
@@ -248,6 +331,15 @@ TRIPLES = {
     "pandas": lambda rows: pd.DataFrame(rows, columns=["head", "relation", "tail"]),
     "polars": lambda rows: pl.DataFrame(rows, ["head", "relation", "tail"], orient="row"),
 }
+
+
+def test_the_known_triples_may_follow():
+    test, train = [(0, 0, 3), (3, 0, 2)], [(0, 0, 1), (0, 0, 2), (3, 0, 1)]
+    named = rm.link_queries(test, filters=train)
+    for filters in (train, [train], np.array(train)):
+        found = rm.link_queries(test, filters)
+        assert found.frame.equals(named.frame)
+        assert [*map(list, found.exclude)] == [*map(list, named.exclude)]
 
 
 @pytest.mark.parametrize("make", TRIPLES.values(), ids=TRIPLES)
@@ -328,6 +420,40 @@ def test_refusals_of_files_name_the_nearest_form(tmp_path):
     right_or_refused(answer, 1.0, "hits|_rank_eval|responses")
 
 
+# --- Segments of a comparison ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame], ids=["dict", "pandas"])
+def test_a_comparison_has_means_by_segment(make):
+    labels = {u: "web" if n % 3 else "store" for n, u in enumerate([*LISTS][:-1])}
+    systems = {"one": LISTS, "two": {u: items[::-1] for u, items in LISTS.items()}}
+    if make is pd.DataFrame:
+        systems = {
+            name: pd.DataFrame([(u, i) for u in lists for i in lists[u]], columns=["user", "item"])
+            for name, lists in systems.items()
+        }
+    found = rm.compare(systems, TRUE, ["rr", "ndcg@2"]).by_segment(labels)
+    assert [*found.columns[:3]] == ["system", "segment", "metric"]
+    for name, lists in systems.items():
+        expected = rm.evaluate(lists, TRUE, ["rr", "ndcg@2"]).by_segment(labels)
+        part = (
+            found[found["system"] == name].drop(columns="system").reset_index(drop=True)
+            if make is pd.DataFrame
+            else found.filter(pl.col("system") == name).drop("system")
+        )
+        assert part.equals(expected)
+
+
+def test_segments_of_a_comparison_are_checked():
+    found = rm.compare({"one": LISTS, "two": LISTS}, TRUE, "rr")
+    with pytest.raises(rm.errors.UsageError, match="label for each user"):
+        found.by_segment(None)
+    several = rm.compare({"one": [LISTS, LISTS], "two": [LISTS, LISTS]}, TRUE, "rr")
+    assert (
+        several.by_segment(dict.fromkeys(LISTS, "web"))["mean"].to_list() == [pytest.approx(RR)] * 2
+    )
+
+
 # --- What a tool does otherwise -------------------------------------------------------------------
 
 
@@ -339,3 +465,42 @@ def test_a_tool_says_where_it_differs_on_these_data():
     negative = {u: {items[0]: 1, LISTS[u][1]: -1} for u, items in TRUE.items()}
     answer = ask(rm.evaluate, LISTS, negative, "ndcg@5", like="sklearn")
     assert answer.error or re.search("negative|below 0|under 0|less than 0", answer.said)
+
+
+LONG = {u: [f"d{n}" for n in range(20)] for u in LISTS}
+ONE = {u: {"d3": 1} for u in LISTS}
+BELOW = {u: {"d3": 1, "d1": -1} for u in LISTS}
+
+
+def test_a_tool_says_that_its_long_ties_have_no_order():
+    tied = {u: dict.fromkeys(items, 1.0) for u, items in LONG.items()}
+    short = {u: dict.fromkeys(items[:15], 1.0) for u, items in LONG.items()}
+    found = {
+        "long": rm.evaluate(tied, ONE, "rr", like="ranx"),
+        "short": rm.evaluate(short, ONE, "rr", like="ranx"),
+        "untied": rm.evaluate(LONG, ONE, "rr", like="ranx"),
+        "own": rm.evaluate(tied, ONE, "rr"),
+    }
+    said = {name for name, result in found.items() if "unlike ranx: its sort of" in f"{result}"}
+    assert said == {"long"}
+    both = rm.compare({"tied": tied, "untied": LONG}, ONE, "rr", like="ranx")
+    assert "unlike ranx (tied): its sort of" in f"{both}"
+
+
+def test_a_tool_says_what_it_does_with_negative_gains():
+    said = "unlike scikit-learn: negative gains are refused"
+    assert said in f"{rm.evaluate(LONG, BELOW, 'ndcg@5', like='sklearn')}"
+    assert said in f"{rm.compare({'a': LONG, 'b': LONG}, BELOW, 'ndcg@5', like='sklearn')}"
+    for metric, truth, tool in (
+        ("ndcg@5", ONE, "sklearn"),
+        ("auc", BELOW, "sklearn"),
+        ("ndcg@5", BELOW, "trec_eval"),
+        ("ndcg@5", BELOW, None),
+    ):
+        assert "unlike" not in f"{rm.evaluate(LONG, truth, metric, like=tool)}"
+
+
+def test_the_option_of_other_tools_for_the_least_grade_is_read():
+    truth = {u: {"d0": 1, "d3": 2} for u in LONG}
+    right(ask(rm.evaluate, LONG, truth, "RR(rel=2)"), 0.25)
+    right(ask(rm.evaluate, LONG, truth, "rr", rel=2), 0.25)

@@ -66,15 +66,15 @@ def test_a_wrong_call_gets_an_answer(name):
         (lambda: rm.curve(LISTS, TRUTH, "ndcg", k=2), "rm.curve(rankings, truth, metric, k)", 1),
         (
             lambda: rm.link_queries(TRIPLES, known=TRAIN),
-            "rm.link_queries(triples, filters=known)", 2,
+            "rm.link_queries(triples, known)", 2,
         ),
         (
             lambda: rm.link_queries(TRIPLES, train=TRAIN),
-            "rm.link_queries(triples, filters=train)", 2,
+            "rm.link_queries(triples, train)", 2,
         ),
         (
             lambda: rm.link_queries(test=TRIPLES, train=TRAIN),
-            "rm.link_queries(test, filters=train)", 2,
+            "rm.link_queries(test, train)", 2,
         ),
         (
             lambda: rm.evaluate_scores([[0.1, 0.2]], labels=np.array([[0, 1]])),
@@ -101,7 +101,12 @@ def test_the_call_that_is_written_works(call, written, value):
     [
         (rm.evaluate, r"evaluate lacks rankings: write rm.evaluate\(rankings\)"),
         (lambda: rm.curve(LISTS, TRUTH, "ndcg"), "curve lacks max_k"),
-        (lambda: rm.link_queries(TRIPLES, TRAIN), r"write rm.link_queries\(triples, filters=…"),
+        (
+            lambda: rm.link_queries(TRIPLES, TRAIN, "head"),
+            r"write rm.link_queries\(triples, filters, sides=…",
+        ),
+        (lambda: rm.link_queries(TRIPLES, known=TRAIN), r"rm.link_queries\(triples, known"),
+        (lambda: rm.link_queries(TRIPLES, train=TRAIN), r"rm.link_queries\(triples, train"),
         (lambda: rm.evaluate(LISTS, TRUTH, segments={"ann": "x"}), r"call result.by_segment\("),
         (lambda: BOTH.report("x.html", segments={"ann": "x"}), "pass segments= to rm.compare"),
         (lambda: rm.evaluate(LISTS, TRUTH, tie="item"), "did you mean 'ties'"),
@@ -115,9 +120,10 @@ def test_what_to_do_instead(call, said):
 
 
 def test_an_attribute_of_another_result():
-    with pytest.raises(AttributeError, match=r"pass segments= to rm\.compare"):
-        BOTH.by_segment({"ann": "x"})
-    assert not hasattr(BOTH, "by_segment")
+    found = rm.curve(LISTS, TRUTH, "ndcg", 2)
+    with pytest.raises(AttributeError, match="this kind of result is about no user"):
+        found.show("ann")
+    assert not hasattr(found, "show")
 
 
 def test_an_error_of_the_data_stays_what_it_is():

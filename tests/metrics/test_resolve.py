@@ -57,7 +57,8 @@ class TestProfiles:
                 assert followed.choices_by_name().items() >= bug["choices"].items()
         for deviation in convention.deviations:
             assert deviation["why"]
-            assert deviation.keys() <= {"why", "names"}
+            assert deviation.keys() <= {"why", "names", "when"}
+            assert deviation.get("when", "long ties") in {"long ties", "negative gains"}
 
 
 class TestLacking:

@@ -13,7 +13,7 @@ from rankmeter._engine import open_data
 from rankmeter._engine.choose import EngineName, parse_engine
 from rankmeter._engine.memory import Data, Opener, Source
 from rankmeter._engine.side import Given
-from rankmeter._evaluation.question import Question, holds_systems
+from rankmeter._evaluation.question import DEFAULT_METRICS, Question, holds_systems
 from rankmeter._results.curves import Curve, compute_curves
 from rankmeter._results.notes import counts_of_tables
 from rankmeter._results.segments import read_cluster_numbers
@@ -22,8 +22,6 @@ from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.errors._checks import use_words
 from rankmeter.metrics import Metric
 
-DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "hr@10")
-"""The default metrics."""
 ONE = "rankings"
 """The name of the only system."""
 

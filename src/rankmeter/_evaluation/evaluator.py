@@ -10,9 +10,9 @@ from rankmeter._choices import Choices, takes_aliases, takes_choices
 from rankmeter._engine.choose import EngineName, Reading, parse_engine
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.accumulator import Accumulator, Keep, accumulator
-from rankmeter._evaluation.evaluate import DEFAULT_METRICS, curve_of_question, evaluate_question
+from rankmeter._evaluation.evaluate import curve_of_question, evaluate_question
 from rankmeter._evaluation.explain import explain_question
-from rankmeter._evaluation.question import Question
+from rankmeter._evaluation.question import DEFAULT_METRICS, Question
 from rankmeter._evaluation.systems import compare_question
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.curves import Curve

@@ -271,8 +271,8 @@ class LinkQueries:
 @answers_calls
 def link_queries(
     triples: Any,
-    *,
     filters: Any = (),
+    *,
     sides: Side | Iterable[Side] = SIDES,
     entities: Any = None,
 ) -> LinkQueries:

@@ -6,11 +6,12 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from rankmeter._choices import CHOICES, active_choices, format_value
@@ -20,6 +21,7 @@ from rankmeter._engine.side import Given, Side, read_side
 from rankmeter._rankings.kind import Kind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import (
+    are_gains,
     hint_without_ids,
     index_caution,
     label_caution,
@@ -34,6 +36,7 @@ from rankmeter._reading.near_ids import near_caution
 from rankmeter._reading.objects import names_row
 from rankmeter._reading.read import is_records, lists_of_records
 from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
+from rankmeter._results.notes import NEGATIVE
 from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary, rename_metrics_as_in
 from rankmeter.conventions import translate_metrics
@@ -43,6 +46,8 @@ from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import USERS, brief, counted, option_error
 from rankmeter.metrics import Metric
 
+DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "hr@10")
+"""The default metrics."""
 REMEDY = "evaluate both with the same options, or compare the rankings: rm.compare({…}, truth)"
 
 
@@ -217,6 +222,7 @@ class Question:
     reading: Reading = Reading()  # noqa: RUF009 - it never changes
     clusters: object = None
     relevant: str = ""  # a word of the ground truth, or "any"
+    notes: tuple[str, ...] = ()  # how arguments were read
 
     def __post_init__(self) -> None:
         value = self.choices.get("relevant")
@@ -243,6 +249,42 @@ class Question:
         """The metrics with the value of every choice, for some rankings."""
         return resolve_plan_of_systems(self.metrics, self.like, self.choices, systems)
 
+    def settle(self, systems: Mapping[str, object]) -> tuple[Question, Mapping[str, object]]:
+        """Put metrics, gains in order and the judged item of one user where they belong.
+
+        Names of metrics in the place of the truth, gains without ids, and an integer as truth have
+        this one meaning where nothing else could be meant; all others stay as they are.
+        """
+        question, truth = self, self.truth
+        if isinstance(truth, Integral) and not isinstance(truth, bool):
+            if systems and all(map(_are_ids_of_one_user, systems.values())):
+                note = f"the ground truth is one relevant item, {truth}"
+                return replace(self, truth=[int(truth)], notes=(note,)), systems
+            return self, systems
+        if truth is not None:
+            if self.metrics is not DEFAULT_METRICS or not self._truth_names_metrics(systems):
+                return self, systems
+            question = replace(self, truth=None, metrics=truth)  # type: ignore[arg-type]
+        if systems and all(map(are_gains, systems.values())):
+            if question.plan(systems.values()).needs_no_truth:
+                return self, systems
+            from rankmeter._rankings.kinds import Grades
+
+            note = "lists of 0 and 1 that repeat are read as gains in order (rm.Grades)"
+            grades = {name: Grades(gains) for name, gains in systems.items()}
+            return replace(question, notes=(note,)), grades
+        return (question if self._holds_truth(systems) else self), systems
+
+    def _holds_truth(self, systems: Mapping[str, object]) -> bool:
+        """Whether the only rankings are records with a ground truth that can be read."""
+        if len(systems) != 1 or not is_records(data := next(iter(systems.values()))):
+            return False
+        try:
+            self.reading.read_truth(data, _columns_by_side(self.columns)["truth"], self.relevant)
+        except RankmeterError:
+            return False
+        return True
+
     def read(self, systems: Mapping[str, object]) -> tuple[Plan, Table, dict[str, Table], Side]:
         """Return the plan with notes, ground truth, rankings and side data; id types agree.
 
@@ -262,6 +304,10 @@ class Question:
         DataError
             If the data cannot be read with certainty, or lack what an option asks for.
         """
+        settled, systems = self.settle(systems)
+        return settled._read(systems)  # noqa: SLF001
+
+    def _read(self, systems: Mapping[str, object]) -> tuple[Plan, Table, dict[str, Table], Side]:
         self._refuse_unsuitable_systems(systems)
         self._refuse_metrics_as_truth(systems)
         plan, truth = self.plan(systems.values()), truth_of_systems(systems, self.truth)
@@ -294,6 +340,9 @@ class Question:
                 f"{brief(self.relevant)}; the ground truth has no column of words",
                 option="relevant",
             )
+        if plan.convention != "rankmeter" and (n := np.count_nonzero(judged.gains < 0)):
+            counts = {**judged.counts, NEGATIVE: int(n)}
+            judged = replace(judged, origin=replace(judged.origin, counts=counts))
         for table in tables.values():
             refuse_two_readings(table, judged)
         columns = by_side["truth"]
@@ -317,7 +366,7 @@ class Question:
         vocabularies = (table.origin.words for table in (judged, *tables.values()))
         words = next((words for words in vocabularies if words != USERS), USERS)
         engine = self.reading.describe_engines(tables.values())
-        notes = (*side.notes, *unused)
+        notes = (*self.notes, *side.notes, *unused)
         if judged.origin.chosen:
             notes += (f"relevant: the rows of {judged.source} with {judged.origin.chosen}",)
         if judged.has_subtopics and any(entry.spec.intent_aware for entry in plan.metrics):
@@ -327,34 +376,40 @@ class Question:
 
     def _refuse_metrics_as_truth(self, systems: Mapping[str, object]) -> None:
         """Refuse names of metrics in the place of the ground truth."""
-        names = [self.truth] if isinstance(self.truth, str | Metric) else self.truth
-        if not isinstance(names, list | tuple) or not names:
-            return
-        if not all(isinstance(name, str | Metric) for name in names):
-            return
-        hint = _hint_without_ids(systems)
-        certain = bool(hint) or all(isinstance(name, Metric) or "@" in name for name in names)
-        if not certain and (
-            isinstance(self.truth, str)
-            or not systems
-            or any(_could_name(data, names) for data in systems.values())
-        ):
-            return
-        if isinstance(self.truth, str) and (
-            any(isinstance(data, str | PathLike) for data in systems.values())
-            or Path(self.truth).exists()
-        ):
-            return
-        try:
-            translate_metrics(names, self.like or "rankmeter")
-        except RankmeterError:
+        if not self._truth_names_metrics(systems):
             return
         raise UsageError(
             f"the truth is {brief(self.truth)}, which names metrics: these are the third argument, "
             f"evaluate(rankings, truth, {brief(self.truth)}), or if the rankings are records with "
-            f"their ground truth, evaluate(records, None, {brief(self.truth)}){hint}",
+            f"their ground truth, evaluate(records, None, {brief(self.truth)})"
+            f"{_hint_without_ids(systems)}",
             option="truth",
         )
+
+    def _truth_names_metrics(self, systems: Mapping[str, object]) -> bool:
+        """Whether the ground truth can only be names of metrics."""
+        names = [self.truth] if isinstance(self.truth, str | Metric) else self.truth
+        if not isinstance(names, list | tuple) or not names:
+            return False
+        if not all(isinstance(name, str | Metric) for name in names):
+            return False
+        certain = all(isinstance(name, Metric) or "@" in name for name in names)
+        if not (certain or _hint_without_ids(systems) or self._holds_truth(systems)) and (
+            isinstance(self.truth, str)
+            or not systems
+            or any(_could_name(data, names) for data in systems.values())
+        ):
+            return False
+        if isinstance(self.truth, str) and (
+            any(isinstance(data, str | PathLike) for data in systems.values())
+            or Path(self.truth).exists()
+        ):
+            return False
+        try:
+            translate_metrics(names, self.like or "rankmeter")
+        except RankmeterError:
+            return False
+        return True
 
     def _refuse_unsuitable_systems(self, systems: Mapping[str, object]) -> None:
         """Refuse results, and options that cannot act on rankings without items."""
@@ -411,6 +466,16 @@ def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str
         raise UsageError(f"the roles in columns= are {expected}, not {brief(sorted(unknown))}")
     shared = SharedColumns(columns)
     return {"rankings": shared, "truth": shared}
+
+
+def _are_ids_of_one_user(data: object) -> bool:
+    """Whether the data are a flat list of distinct integers."""
+    ids = data.tolist() if isinstance(data, np.ndarray) and data.ndim == 1 else data
+    return (
+        isinstance(ids, list | tuple)
+        and all(isinstance(one, Integral) and not isinstance(one, bool) for one in ids)
+        and len({*ids}) == len(ids) > 0
+    )
 
 
 def _hint_without_ids(systems: Mapping[str, object]) -> str:

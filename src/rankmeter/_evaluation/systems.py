@@ -11,8 +11,8 @@ from rankmeter._choices import Choices, Setting, takes_aliases, takes_choices
 from rankmeter._engine.choose import EngineName, parse_engine
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.compare import compare_results, compare_tables
-from rankmeter._evaluation.evaluate import DEFAULT_METRICS
 from rankmeter._evaluation.question import (
+    DEFAULT_METRICS,
     Question,
     equalize_metric_names,
     holds_lists,
@@ -192,9 +192,10 @@ def compare_question(
 ) -> Comparison:
     """Compare rankings, or the runs of systems."""
     flat, runs = _separate_runs(systems, question.columns)
-    settings = _with_margins_by_label(settings, question.plan(flat.values()))
+    question, settled = question.settle(flat)
+    settings = _with_margins_by_label(settings, question.plan(settled.values()))
     settings.check_systems((*(runs or flat),), runs=runs is not None)
-    plan, judged, tables, side = question.read(flat)
+    plan, judged, tables, side = question.read(settled)
     with use_words(plan.words):
         return compare_tables(tables, judged, plan, settings, runs=runs, side=side)
 

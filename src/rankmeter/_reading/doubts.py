@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from math import lgamma
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 import polars as pl
@@ -61,6 +61,29 @@ def hint_without_ids(data: object) -> str:
     ):
         hints.append(f"If these are the ranks of the relevant items, pass rm.Positions({form}).")
     return "".join(f" {hint}" for hint in hints)
+
+
+def are_gains(data: object) -> bool:
+    """Whether lists can only be gains in order: integers 0 and 1, or booleans, that repeat.
+
+    Ids do not repeat, and ranks are not 0. What has labels, such as a Series, could be scores, and
+    so could fractions.
+    """
+    if isinstance(data, Mapping):
+        return (
+            bool(data)
+            and all(isinstance(row, list | tuple) for row in data.values())
+            and (are_gains([*data.values()]))
+        )
+    rows = [] if hasattr(data, "to_list") else _rows_of_numbers(data)
+    values = {value for row in rows for value in row}
+    booleans = all(isinstance(value, bool) for value in values)
+    return (
+        (values == {0, 1} or (booleans and bool(values)))
+        and all(isinstance(value, Integral) for row in rows for value in row)
+        and not any(isinstance(row, AbstractSet) for row in rows)
+        and any(len({*row}) < len(row) for row in rows)
+    )
 
 
 def _rows_of_numbers(data: object) -> list[list[float] | AbstractSet[float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal
@@ -315,10 +315,7 @@ def is_records(data: object) -> bool:
     Such as ``[{"predict_list": [...], "ground_truth": {...}}, ...]``. The first record may lack one
     of the two: reading that side reports it.
     """
-    return any(
-        names_list(name, "rankings") or names_list(name, "truth", strict=True)
-        for name in lists_of_records(data)
-    )
+    return _are_of_both_sides(lists_of_records(data))
 
 
 def lists_of_records(data: object) -> list[str]:
@@ -328,6 +325,14 @@ def lists_of_records(data: object) -> list[str]:
     else:
         first = read_columns(data, "truth") if hasattr(data, "columns") else first_object(data)
     return [] if first is None else [name for name in first.names if name in first.nested]
+
+
+def _are_of_both_sides(names: Iterable[str]) -> bool:
+    """Whether lists are named for both sides, or one of them so that it can be of one side only."""
+    sides: tuple[Side, Side] = ("rankings", "truth")
+    lists = [name for name in names if any(names_list(name, side) for side in sides)]
+    certain = any(names_list(name, side, strict=True) for name in lists for side in sides)
+    return certain or len(lists) > 1
 
 
 def is_table(objects: Sequence[Any], columns: Mapping[str, Any] | None) -> bool:
@@ -340,7 +345,10 @@ def is_table(objects: Sequence[Any], columns: Mapping[str, Any] | None) -> bool:
         name for one in given for name in (one.values() if isinstance(one, Mapping) else [one])
     ]
     is_row = bool(names_for_role("user", first.names)) or not {*named}.isdisjoint(first.names)
-    return is_row or is_records(objects)
+    return is_row or any(
+        names_list(name, "rankings") or names_list(name, "truth", strict=True)
+        for name in first.nested
+    )
 
 
 def _check_columns(

@@ -28,6 +28,7 @@ from rankmeter._results.notes import (
     uninformative_intervals,
 )
 from rankmeter._results.result import UnavailableMethod, check_digits
+from rankmeter._results.segments import means_by_segment, read_segments, segment_means_frame
 from rankmeter._results.tables import Means, escape_markdown
 from rankmeter._results.walkthrough import Walkthrough, plan_notes, select_metrics, trace_user
 from rankmeter.conventions._plan import Plan
@@ -52,10 +53,6 @@ class Comparison(Compared):
         Every choice behind the values.
     """
 
-    by_segment = UnavailableMethod(
-        "pass segments= to rm.compare, rm.compare(systems, truth, segments={user: segment})"
-    )
-
     plan: Plan
 
     @property
@@ -72,6 +69,48 @@ class Comparison(Compared):
         for name, summary in self.summaries.items():
             for piece in summary.pieces_by_user(size):
                 yield piece.select(pl.lit(name).alias("system"), pl.all())
+
+    def by_segment(self, segments: object) -> Frame:
+        """Means of every system within segments of the users, as `Summary.by_segment`.
+
+        Parameters
+        ----------
+        segments : object
+            A label per user, in any form that `rankmeter.compare` takes.
+
+        Returns
+        -------
+        polars.DataFrame, pandas.DataFrame or pyspark.sql.DataFrame
+            Columns system, segment, metric, mean, low, high, std, n_users. Users without a label
+            come last; their segment is null.
+
+        Raises
+        ------
+        UsageError
+            If there are no segments.
+        DataError
+            If no user has a label, a user has two, or labels mix text, numbers and booleans.
+
+        Notes
+        -----
+        For differences within segments, and whether they differ between segments, pass
+        ``segments=`` to `rankmeter.compare`.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> systems = {"old": {1: ["a", "b"], 2: ["a", "b"]}, "new": {1: ["b"], 2: ["a"]}}
+        >>> found = rm.compare(systems, {1: ["b"], 2: ["b"]}, "rr")
+        >>> found.by_segment({1: "web", 2: "store"})["system", "segment", "mean"].rows()
+        [('old', 'store', 0.5), ('old', 'web', 0.5), ('new', 'store', 0.0), ('new', 'web', 1.0)]
+        """
+        frames = []
+        for name, summary in self.summaries.items():
+            labels = read_segments(segments, summary.scores)
+            means = means_by_segment(summary.plan, summary.scores, labels, summary.clusters)
+            frame = segment_means_frame(means)
+            frames.append(frame.select(pl.lit(name).alias("system"), pl.all()))
+        return self.kind.convert_frame(pl.concat(frames, how="vertical_relaxed"))
 
     @use_words_of_result
     def show(
@@ -377,6 +416,7 @@ class ValueComparison(Comparison):
         """Columns system, user, metric, seed, value; a frame as those of the values."""
         return self.kind.convert_frame(self.values)
 
+    by_segment = UnavailableMethod("pass segments= to rm.compare_values, or to rm.compare")
     curve = UnavailableMethod(NEEDS)
     report = UnavailableMethod(NEEDS)
     show = UnavailableMethod(NEEDS)

@@ -20,11 +20,14 @@ from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import group_by_key, number_text
 from rankmeter._statistics.intervals import effective_clusters, is_skewed
 from rankmeter.conventions._plan import MetricPlan, Plan
+from rankmeter.conventions._profiles import load_convention
 from rankmeter.errors._checks import counted, reword
 
 Facts = Mapping[str, str]
 """Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
 
+NEGATIVE = "negative_gains"
+"""The count of gains below 0, where a tool takes them otherwise."""
 ORDINARY = frozenset(
     {
         "rows",
@@ -37,6 +40,7 @@ ORDINARY = frozenset(
         "scores_beside_ranks",
         "rows_compared_with_ranks",
         "ranks_of_tied_scores",
+        NEGATIVE,
     }
 )
 """Counts of the input that change no number and so give no note."""
@@ -51,6 +55,8 @@ WORDS = {
 TIES = frozenset({"tied_hits", "users_with_tied_hits"})
 """Counts of an alignment that are about ties."""
 _TIED = "hits tied in score"
+_LONG = 15
+"""The most items that a sort by insertion keeps in order, as that of NumPy and Numba."""
 AGGREGATES = {
     "geometric": "geometric mean",
     "median": "median",
@@ -117,6 +123,8 @@ def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> F
         facts[SKEWED] = ", ".join(labels)
     if _TIED in facts and (differ := counts.get("ranks_of_tied_scores")):
         facts[_TIED] += f"; rows tied in score whose ranks differ: {differ:,}"
+    if unlike := _deviations(plan, scores, counts):
+        facts[f"unlike {load_convention(plan.tool).title}"] = unlike
     for name, count in counts.items():
         count_name = name.removeprefix("truth_")
         if count and count_name not in ORDINARY:
@@ -126,6 +134,22 @@ def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> F
             part = f" (in {compared:,} of {counts['rows']:,} rows)" if compared else ""
             facts[subject] = f"{count:,}" + (part if count_name == "scores_against_ranks" else "")
     return facts
+
+
+def _deviations(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> str:
+    """Where a tool knowingly differs from its convention here, on these data."""
+    convention = load_convention(plan.tool)
+    metrics = {entry.metric.name for entry in plan.metrics}
+    tied = {
+        entry.metric.name
+        for entry in plan.metrics
+        if (facts := scores.facts[entry.alignment]).counts.get("tied_hits")
+        and facts.n_ranked.max(initial=0) > _LONG
+    }
+    said = convention.deviations_on("long ties", tied)
+    if counts.get(NEGATIVE):
+        said += convention.deviations_on("negative gains", metrics)
+    return "; ".join(f"{why[0].lower()}{why[1:]}".removesuffix(".") for why in said)
 
 
 def uninformative_intervals(estimates: Iterable[Estimate]) -> Facts:

@@ -74,6 +74,14 @@ def read_user_labels(
     return values
 
 
+def read_segments(segments: object, scores: Scores) -> pl.Series:
+    """Segment of each user of the scores, null for users without a segment."""
+    labels = read_user_labels(segments, "segment", scores)
+    if labels is None:
+        raise option_error("segments", "a label for each user, such as {user: segment}", segments)
+    return labels
+
+
 def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
     """Row indices of users by segment, in the order of the Enum, else in natural order."""
     if labels is None:

@@ -23,7 +23,7 @@ from rankmeter._results.notes import count_clusters, counts_of_tables, uneven_we
 from rankmeter._results.result import UnavailableMethod
 from rankmeter._results.segments import (
     means_by_segment,
-    read_user_labels,
+    read_segments,
     segment_gap_frame,
     segment_means_frame,
 )
@@ -31,7 +31,7 @@ from rankmeter._results.verdicts import bin_values
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import check_choice, option_error, use_words_of_result
+from rankmeter.errors._checks import check_choice, use_words_of_result
 
 if TYPE_CHECKING:
     from rankmeter._results.walkthrough import Walkthrough
@@ -179,7 +179,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         DataError
             If no user has a label, a user has two, or labels mix text, numbers and booleans.
         """
-        labels = self._segment_labels(segments)
+        labels = read_segments(segments, self.scores)
         means = means_by_segment(self.plan, self.scores, labels, self.clusters)
         return self.kind.convert_frame(segment_means_frame(means))
 
@@ -216,19 +216,10 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         >>> result.gap({"ann": "new", "bob": "new", "cat": "old"})["gap"].to_list()
         [0.5]
         """
-        labels = self._segment_labels(segments)
+        labels = read_segments(segments, self.scores)
         return self.kind.convert_frame(
             segment_gap_frame(self.plan, self.scores, labels, self.clusters)
         )
-
-    def _segment_labels(self, segments: object) -> pl.Series:
-        """Segment of each user, null for users without a segment."""
-        labels = read_user_labels(segments, "segment", self.scores)
-        if labels is None:
-            raise option_error(
-                "segments", "a label for each user, such as {user: segment}", segments
-            )
-        return labels
 
     def adjusted(self, metric: str) -> Estimate:
         """A mean adjusted for chance: 0 for random rankings, 1 for perfect rankings.

@@ -43,6 +43,7 @@ A file states, with its sources, only what differs from the convention ``rankmet
     [[deviations]]                # where the profile stays with the documented meaning
     why = "…"
     names = ["NDCG*"]             # patterns of the tool's names
+    when = "negative gains"       # data whose result says so: these, or "long ties"
 
 A new convention needs this profile and a recording of the tool's answers, which
 ``tests/conformance/recordings.py`` describes. A test checks that each has the other.
@@ -51,8 +52,9 @@ A new convention needs this profile and a recording of the tool's answers, which
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from rankmeter.errors._checks import unknown_word_error
@@ -107,6 +109,16 @@ class Convention:
             if metric in bug["metrics"]:
                 values |= bug["choices"]
         return values
+
+    def deviations_on(self, condition: str, metrics: Collection[str]) -> tuple[str, ...]:
+        """Deviations for data that meet a condition, of these metrics by canonical name."""
+        theirs = [name for name, ours in self.names.items() if ours.partition("(")[0] in metrics]
+        return tuple(
+            deviation["why"]
+            for deviation in self.deviations
+            if deviation.get("when") == condition
+            and any(fnmatchcase(n, p) for n in theirs for p in deviation.get("names", ["*"]))
+        )
 
 
 def convention_names() -> tuple[str, ...]:

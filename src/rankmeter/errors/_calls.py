@@ -43,7 +43,17 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """What parameters are called elsewhere."""
 
+_GROUPED = (
+    "for the candidates of one query after the other, with the size or the query of each, call "
+    "rm.evaluate(*rm.grouped(scores, labels, group=sizes), metrics), or qid= in place of group=; "
+    "a label for each row of a matrix of scores is groups="
+)
 _OPTIONS: Mapping[tuple[str, str], str] = {
+    **{
+        (function, name): _GROUPED
+        for function in ("evaluate", "evaluate_scores")
+        for name in ("group", "groups", "qid", "group_id", "sizes")
+    },
     ("Comparison.report", "segments"): "pass segments= to rm.compare, and the page has them",
 }
 """By function and option that it does not have, what to do instead."""
