@@ -54,7 +54,7 @@ class Columns:
     pandas: Any = None  # the frame or series of pandas that came in
     is_ordered: bool = True  # whether the order of the items of a user has a meaning
     index: frozenset[str] = frozenset()  # of a search engine, in which the documents are
-    may_be_table: bool = False  # whether rows or columns of a table look the same
+    may_be_table: frozenset[str] = frozenset()  # the columns, if a table looks the same
     # The same data as a table, if some of these names are its columns.
     as_table: Callable[[AbstractSet[str]], Columns | None] | None = None
 
@@ -262,7 +262,7 @@ def names_for_role(role: str, names: Sequence[object]) -> list[str]:
 
 _RUNS = (
     "model algorithm algo system systemid run runid runtag fold split isplit splitindex seed "
-    "experiment recommender method trial"
+    "experiment recommender retriever method trial epoch variant version tag day week date"
 )
 """Names of columns that tell several rankings of one user apart."""
 

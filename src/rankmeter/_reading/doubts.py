@@ -159,19 +159,15 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
 def refuse_two_readings(rankings: Table, truth: Table) -> None:
     """Refuse mappings of mappings that may be tables, unless the other side is certainly none."""
     alone = not truth.height and not len(truth.empty_users)
-    if rankings.origin.may_be_table and (truth.origin.may_be_table or alone):
+    columns = rankings.origin.may_be_table
+    if len(columns if alone else columns & truth.origin.may_be_table) > 1:
         raise DataError(
             f"The rankings ({rankings.source}) can be read in two ways: as {{user: {{item: "
             f"score}}}}, or as rows or columns of a table, such as those of to_dict() of pandas, "
-            f"because their keys are {format_few(_keys(rankings))} and all values have the same "
-            f"keys. For a table, pass columns={{'user': …, 'item': …}}. For scores, pass "
-            f"{{user: [*scores.items()] for user, scores in data.items()}} if items are text, or "
-            f"else rm.Scores with the names of users and items."
+            f"with the columns {format_few(sorted(columns))}. For a table, pass columns={{'user': …, "
+            f"'item': …}}. For scores, pass {{user: [*scores.items()] for user, scores in "
+            f"data.items()}} if items are text, or else rm.Scores with the names of users and items."
         )
-
-
-def _keys(table: Table) -> list[object]:
-    return table.users.take(np.arange(min(3, len(table.users)))).to_list()
 
 
 def threshold_caution(truth: Table) -> str:
@@ -364,8 +360,9 @@ def _gap_caution(rankings: Table) -> str:
     if not rankings.rows.in_memory or rankings.rows.is_counted:
         return ""
     of_user = rankings.frame.lazy().group_by("user").agg(pl.col("rank").max(), n=pl.len())
-    wrong = of_user.filter(pl.col("rank") > pl.col("n")).collect(engine="in-memory")
-    if not wrong.height:
+    sizes = of_user.collect(engine="in-memory")
+    wrong = sizes.filter(pl.col("rank") > pl.col("n"))
+    if not wrong.height or (sizes["n"] == 1).all():  # as link prediction writes them
         return ""
     user = wrong.sort("user").row(0)
     return (

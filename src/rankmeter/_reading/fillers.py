@@ -38,7 +38,9 @@ def filler_caution(rankings: Table, truth: Table) -> str:
     It is at the ends of lists of both sides; or at those of the ground truth and in no ranking, if
     it is 0, or if the lists have one length and are not in the order of their ids.
     """
-    if truth.id_type("item") == "String" or not len(truth.rows) or truth.order != "list":
+    if truth.id_type("item") == "String" or not len(truth.rows) or not truth.origin.is_ordered:
+        return ""
+    if "assumed_gains" not in truth.counts or _all_rank_the_same(rankings):
         return ""
     for filler in {0, *_extremes(truth)}:
         judged = _count_filled_lists(filler, truth)
@@ -60,11 +62,16 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
     if not len(rows):
         return 0
     if isinstance(rows, Lists):
+        if isinstance(rows.containers[0], dict):
+            full = [items for items in rows.containers if filler in items]
+            lowest = all(items[filler] == min(items.values()) for items in full)
+            return len(full) if lowest and len(full) > 1 else 0
         lists = [items for items in rows.containers if type(items) is list]
-        full = [items for items in lists if items[-1] == filler]
-        if not full or any(filler in items[:-1] for items in lists):
-            return 0
-        return sum(len(items) > 1 for items in full)
+        ends = [
+            [items for items in lists if len(items) > 1 and items[end] == filler] for end in (-1, 0)
+        ]
+        n = sum(filler in items for items in lists) if any(ends) else 0
+        return next((len(full) for full in ends if len(full) == n), 0)
     if rows.is_index or not rows.in_memory or rows.is_counted or table.order == "rank":
         return 0
     frame = table.frame
@@ -88,6 +95,15 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
 
 def _extremes(table: Table) -> tuple[int, int]:
     return table.rows.items().min_and_max()
+
+
+def _all_rank_the_same(rankings: Table) -> bool:
+    """Whether there are no more items than in a single list: then one of them may be the last."""
+    rows = rankings.rows
+    if not rows.in_memory or rows.is_counted or not len(rows):
+        return False
+    longest, items = int(rows.rows_per_user().max()), rows.items().to_integers()
+    return np.unique(items[: longest * 100]).size <= longest and np.unique(items).size <= longest
 
 
 def _are_like_rows_of_an_array(table: Table) -> bool:

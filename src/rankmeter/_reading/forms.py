@@ -33,7 +33,7 @@ from rankmeter._reading.frames import (
     is_duckdb_connection,
     is_sparse,
 )
-from rankmeter._reading.shapes import from_listing, from_mapping
+from rankmeter._reading.shapes import MaybeTableError, from_listing, from_mapping
 from rankmeter._reading.spark import from_spark, is_spark
 from rankmeter._reading.table import short_message
 from rankmeter.errors import DataError, MissingDependencyError, RankmeterError
@@ -172,6 +172,19 @@ def has_accepted_form(data: object) -> bool:
     return any(form.recognize(data) for form in FORMS)
 
 
+def _read_form(form: Form, data: object, side: Side, named: AbstractSet[str]) -> Columns:
+    """Read data as a table if it may be one that has one of the `named` columns."""
+    try:
+        read = form.read(data, side)
+    except MaybeTableError as error:
+        if named and (table := error.as_table(named)):
+            return table
+        raise
+    if named and read.as_table and (table := read.as_table(named)):
+        return replace(table, source=read.source, textual=read.textual)
+    return read
+
+
 def read_columns(data: object, side: Side, columns: Mapping[str, str] | None = None) -> Columns:
     """Read data with the first form that recognizes them, up to unchecked columns.
 
@@ -179,11 +192,9 @@ def read_columns(data: object, side: Side, columns: Mapping[str, str] | None = N
     """
     for form in FORMS:
         if form.recognize(data):
-            read = form.read(data, side)
-            named = {*columns.values()} if isinstance(columns, Mapping) else set[str]()
-            if named and read.as_table and (table := read.as_table(named)):
-                read = replace(table, source=read.source, textual=read.textual)
             given = columns if isinstance(columns, Mapping) else {}
+            named = {name for name in given.values() if isinstance(name, str)}
+            read = _read_form(form, data, side, named)
             if "user" in given:
                 return read
             return number_users_of_lists(read, side, str(given.get("item")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -15,11 +16,22 @@ from rankmeter.errors._checks import brief, counted
 
 _SOME = 2000
 """So many ids of a side are looked at first, and all of them if two of these nearly match."""
-_WRAPPED = re.compile(r"""b?(["'])(.*)\1""", re.DOTALL)
-_ENDING = re.compile(
-    r"(?<=\w)\.(?:txt|jpe?g|png|gif|pdf|html?|mp[34]|json|xml|wav|md|csv)$|(?<=^\d)\.0+$|"
-    r"(?<=\d)\.0+$"
+_MEANINGLESS = (
+    (re.compile(r"(?m)^[^\S\n]+|[^\S\n]+$"), ""),
+    (re.compile(r"""(?m)^b?(["'])(.*)\1$"""), r"\2"),
 )
+"""White space at the ends, and quotes of Python, which never mean another id."""
+_PERHAPS_MEANINGLESS = (
+    (
+        re.compile(
+            r"(?m)(?<=\w)\.(?:txt|jpe?g|png|gif|pdf|html?|mp[34]|json|xml|wav|md|csv)$|"
+            r"(?<=\d)\.0+$"
+        ),
+        "",
+    ),
+    (re.compile(r"(?m)^0+(?=\d+$)"), ""),
+)
+"""An extension, .0 and zeros in front."""
 
 
 def near_caution(rankings: Table, truth: Table) -> str:
@@ -48,37 +60,44 @@ def near_caution(rankings: Table, truth: Table) -> str:
 
 
 def _near_ids(ranked: set[str], judged: set[str]) -> Mapping[str, str]:
-    """Judged ids that are not ranked → ranked ids that are not judged, with one normal form.
+    """Judged ids that are not ranked → ranked ids, with one normal form.
 
-    Where two ids of a side have one normal form, spelling has a meaning, and nothing is near.
+    Of two ids of a side with one form none is near, unless the forms differ by what never has a
+    meaning; and where many ids differ by case alone, so may all.
     """
     missing, others = judged - ranked, ranked - judged
-    if not missing or not others:
+    if not missing:
         return {}
-    by_form = _by_normal_form(ranked)
-    if by_form is None or (forms := _by_normal_form(judged)) is None:
-        return {}
+    exact = dict(_normal_forms(ranked, _MEANINGLESS))
     pairs = {
-        forms[form]: by_form[form]
-        for form in forms.keys() & by_form.keys()
-        if forms[form] in missing and by_form[form] in others
+        text: exact[form] for form, text in _normal_forms(missing, _MEANINGLESS) if form in exact
     }
+    if not others:
+        return pairs
+    fold = all(len(set(map(str.casefold, ids))) >= _MOST * len(ids) for ids in (ranked, judged))
+    rules = (*_MEANINGLESS, *_PERHAPS_MEANINGLESS)
+    unique = []
+    for ids, wanted in ((judged, missing), (ranked, others)):
+        forms = _normal_forms(ids, rules, fold=fold)
+        times = Counter(form for form, _ in forms)
+        unique.append({form: text for form, text in forms if times[form] == 1 and text in wanted})
+    left, right = unique
+    pairs = {**{left[form]: right[form] for form in left.keys() & right.keys()}, **pairs}
     return (
         pairs or _cut_ids(missing, others) or {j: r for r, j in _cut_ids(others, missing).items()}
     )
 
 
-def _by_normal_form(ids: set[str]) -> dict[str, str] | None:
-    by_form = {_normal_form(text): text for text in ids}
-    return by_form if len(by_form) == len(ids) else None
-
-
-def _normal_form(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text).strip().casefold()
-    if wrapped := _WRAPPED.fullmatch(plain):
-        plain = wrapped[2].strip()
-    plain = _ENDING.sub("", plain)
-    return plain.lstrip("0") or plain if plain.isdecimal() else plain
+def _normal_forms(
+    ids: Iterable[str], rules: Iterable[tuple[re.Pattern[str], str]], *, fold: bool = False
+) -> list[tuple[str, str]]:
+    """Pairs of a normal form and its id; all ids at once, so that long data cost few calls."""
+    texts = [text for text in ids if text and "\n" not in text]
+    joined = unicodedata.normalize("NFKC", "\n".join(texts))
+    for pattern, replacement in rules:
+        joined = pattern.sub(replacement, joined)
+    forms = (joined.casefold() if fold else joined).split("\n")
+    return [*zip(forms, texts, strict=True)] if len(forms) == len(texts) else []
 
 
 def _cut_ids(cut: set[str], whole: set[str]) -> dict[str, str]:
@@ -93,6 +112,7 @@ def _cut_ids(cut: set[str], whole: set[str]) -> dict[str, str]:
 
 
 _SHORTEST_CUT = 8
+_MOST = 0.9
 
 
 def _some_ids(table: Table, role: str) -> Iterable[str]:

@@ -22,6 +22,7 @@ from rankmeter._reading.columns import (
     holds_lists,
     likely_first,
     looks_like,
+    names_list,
     normalize_name,
 )
 from rankmeter._reading.ids import is_null, to_floats, type_names
@@ -285,6 +286,7 @@ _AMOUNTS = (
 """Names of numbers that belong to an interaction and are gains only if `columns` says so."""
 _FEW_WORDS = 6
 _BEST = frozenset({"purchase", "purchased", "buy", "bought", "transaction", "order", "ordered"})
+_OTHER_SIDE: dict[Side, Side] = {"rankings": "truth", "truth": "rankings"}
 _OF_THE_OTHER = {"rankings": SYNONYMS["gain"], "truth": SYNONYMS["score"] | SYNONYMS["rank"]}
 
 
@@ -304,6 +306,7 @@ def refuse_unused_numbers(read: Columns, side: Side, used: Collection[str]) -> N
         if name not in used
         and normalize_name(name) not in _HAVE_ROLES
         and not (side == "truth" and normalize_name(name) in _AMOUNTS.split())
+        and not (name in read.nested and names_list(name, _OTHER_SIDE[side]))
     ]
     if read.roles is not None or not unused:
         return
@@ -501,8 +504,8 @@ def _unused_columns_error(
         )
     choice = f"write columns={{'gain': {column}}}"
     if words:
-        best = next((word for word in words if normalize_name(word) in _BEST), words[-1])
-        choice = f"choose the word of the relevant ones, for example relevant={brief(best)}, or "
+        best = next((brief(word) for word in words if normalize_name(word) in _BEST), "…")
+        choice = f"choose the word of the relevant ones, relevant={best}, or "
         choice += f"convert them to numbers and write columns={{'gain': {column}}}"
     if side == "truth" and looks_like("score", first) and not looks_like("gain", first):
         choice = "name the column that does, columns={'gain': ...}"

@@ -178,10 +178,12 @@ def has_numbers(value: object) -> bool:
     )
 
 
-def may_be_table(data: Mapping[Any, Any]) -> bool:
-    """Whether `{user: {item: number}}` looks like rows, or columns, whose keys number the rows."""
-    by_row = len(data) > 1 and _are_row_numbers(data) and have_common_fields([*data.values()])
-    return by_row or _are_columns_by_row(data)
+def may_be_table(data: Mapping[Any, Any]) -> frozenset[str]:
+    """The columns, if `{user: {item: number}}` looks like a table whose keys number the rows."""
+    values = [*data.values()]
+    if data and _are_row_numbers(data) and have_common_fields(values):
+        return frozenset(values[0])
+    return frozenset(data) if _are_columns_by_row(data) else frozenset()
 
 
 def _are_columns_by_row(data: Mapping[Any, Any]) -> bool:

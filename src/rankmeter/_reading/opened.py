@@ -207,9 +207,9 @@ def _open_pieces(
         start = from_polars(frames.read(first, read.names), "rankings", read.source)
         refuse_unused_numbers(start, "rankings", roles.values())
     for name in names_of_runs(read, roles):
-        pairs = [frames.read(n, [roles["user"], name]).unique() for n in range(len(frames))]
-        users, parts = pl.concat(pairs).unique()
-        refuse_lists_apart(users, parts, name, read.source)
+        names = {roles["user"]: "user", name: "part", roles["item"]: "item"}
+        parts = (frames.read(n, [*names]).rename(names) for n in range(len(frames)))
+        refuse_lists_apart(parts, name, read.source)
     counts = _compare_orders(frames, read, roles)
     roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
     pieces = _CheckedPieces(frames, read, roles, bad_scores)

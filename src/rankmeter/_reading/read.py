@@ -15,6 +15,7 @@ import polars as pl
 from rankmeter._reading.by_user import AnyRows, ByUser, Ids, IdSeries, InFrame
 from rankmeter._reading.cells import describe_lists
 from rankmeter._reading.columns import (
+    SYNONYMS,
     Column,
     Columns,
     Side,
@@ -25,6 +26,7 @@ from rankmeter._reading.columns import (
     names_for_role,
     names_list,
     names_of_runs,
+    normalize_name,
     resolve_roles,
     vocabulary_of,
 )
@@ -123,10 +125,11 @@ def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: B
 def _refuse_several_lists(read: Columns, roles: Mapping[str, str]) -> None:
     """Refuse a table with a column of runs, of which a user has several."""
     for name in names_of_runs(read, roles):
-        columns = read.fetch([roles["user"], name])
-        users, parts = (_hashable(columns[other]) for other in (roles["user"], name))
-        if parts.n_unique() > 1:
-            refuse_lists_apart(users, parts, name, read.source)
+        columns = read.fetch([roles["user"], name, roles["item"]])
+        named = zip(("user", "part", "item"), columns.values(), strict=True)
+        rows = pl.DataFrame([_hashable(column).alias(role) for role, column in named])
+        if rows["part"].n_unique() > 1:
+            refuse_lists_apart([rows], name, read.source)
 
 
 def _refuse_several_lists_by_rank(
@@ -140,12 +143,14 @@ def _refuse_several_lists_by_rank(
     if not frame.group_by("user").agg(last < pl.len()).to_series(1).any():
         return
     for name in others:
+        if normalize_name(name) in SYNONYMS["score"]:
+            continue
         part = _hashable(read.fetch([name])[name]).alias("part")
         if len(part) != frame.height:
             return
         parts = frame.with_columns(part).group_by("user", "part").agg(last, n)
         if parts["user"].is_duplicated().any() and (parts["rank"] == parts["n"]).all():
-            refuse_lists_apart(frame["user"], part, name, read.source)
+            refuse_lists_apart([frame.with_columns(part)], name, read.source)
 
 
 def _hashable(column: Column) -> pl.Series:
@@ -155,10 +160,19 @@ def _hashable(column: Column) -> pl.Series:
     return pl.Series(map(str, column), dtype=pl.String)
 
 
-def refuse_lists_apart(users: pl.Series, parts: pl.Series, name: str, source: str) -> None:
-    """Refuse users that have rows of several parts."""
-    pairs = pl.DataFrame([users.alias("user"), parts.alias("part")]).unique(maintain_order=True)
-    several = pairs.filter(pl.col("user").is_duplicated())
+def refuse_lists_apart(pieces: Iterable[pl.DataFrame], name: str, source: str) -> None:
+    """Refuse users that have rows of several parts, unless a part is a fact about an item.
+
+    The `pieces` have the columns user, part and item, and are looked at one after the other.
+    """
+    n_rows, of_user, of_item = 0, pl.DataFrame(), pl.DataFrame()
+    for rows in pieces:
+        n_rows += rows.height
+        of_user = pl.concat([of_user, rows.select("user", "part")], how="diagonal").unique()
+        of_item = pl.concat([of_item, rows.select("item", "part")], how="diagonal").unique()
+    if of_item.height < n_rows and not of_item["item"].is_duplicated().any():
+        return
+    several = of_user.filter(pl.col("user").is_duplicated())
     if not several.height:
         return
     user = several["user"].min()
@@ -167,7 +181,7 @@ def refuse_lists_apart(users: pl.Series, parts: pl.Series, name: str, source: st
         f"{source} has several lists of one user, which the column {name!r} tells apart: user "
         f"{brief(user)} has {format_few(found)}. Evaluate one at a time, for example the rows "
         f"whose {name!r} is {brief(found[0])}; or compare them: rm.compare({{name: rows, …}}, "
-        f"truth)."
+        f"truth). If it is a fact about the items, drop the column."
     )
 
 

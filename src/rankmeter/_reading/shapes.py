@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -48,6 +48,17 @@ class Shape(NamedTuple):
     looks: Callable[[Any, Side], bool]
     read: Callable[[Any, Side, str], Columns]
     example: str
+
+
+_AsTable: TypeAlias = Callable[[AbstractSet[str]], Columns | None]
+
+
+class MaybeTableError(DataError):
+    """The items of users cannot be read, but the data may be a table, if its columns are named."""
+
+    def __init__(self, error: DataError, as_table: _AsTable) -> None:
+        super().__init__(*error.args)
+        self.as_table = as_table
 
 
 def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:
@@ -92,7 +103,9 @@ def _read_shape(shapes: Sequence[Shape], data: Any, side: Side, source: str) -> 
 
 
 def _is_split(data: Mapping[Any, Any], side: Side) -> bool:
-    return {"columns", "data"} <= data.keys() <= _SPLIT and not isinstance(data["data"], Mapping)
+    if not {"columns", "data"} <= data.keys() <= _SPLIT or not isinstance(data["data"], list):
+        return False
+    return all(isinstance(row, list | tuple) for row in data["data"])
 
 
 _SPLIT = frozenset({"index", "columns", "data", "index_names", "column_names"})
@@ -138,9 +151,14 @@ def _from_items_of_one_user(data: Mapping[Any, Any], side: Side, source: str) ->
 
 
 def _from_items_by_user(data: Mapping[Any, Any], side: Side, source: str) -> Columns:
-    refuse_objects(data, source)
-    read = flatten_lists(data.keys(), list(data.values()), side, source)
     as_table = partial(_table_with_names, data, source)
+    try:
+        refuse_objects(data, source)
+        read = flatten_lists(data.keys(), list(data.values()), side, source)
+    except DataError as error:
+        if type(error) is not DataError:
+            raise
+        raise MaybeTableError(error, as_table) from None
     return replace(read, as_table=as_table, may_be_table=may_be_table(data))
 
 
@@ -228,7 +246,9 @@ def _from_lists(values: list[Any], side: Side, source: str) -> Columns:
     _refuse_ambiguous_tuples(values, side, source)
     read = flatten_lists(range(len(values)), values, side, source)
     as_table = partial(_table_with_names, values, source)
-    return replace(read, shape="rows" if len(values) > 1 else "", as_table=as_table)
+    fields = frozenset(values[0]) if have_common_fields(values) else frozenset[str]()
+    shape: Literal["rows", ""] = "rows" if len(values) > 1 else ""
+    return replace(read, shape=shape, as_table=as_table, may_be_table=fields)
 
 
 LISTINGS = (

@@ -174,7 +174,7 @@ class Origin:
     words: Words = USERS  # what the names of its columns call users and items
     kind: Kind = POLARS  # that of the frames that are returned
     index: frozenset[str] = frozenset()  # of a search engine, in which the documents are
-    may_be_table: bool = False  # whether what is read as items by user may be rows or columns
+    may_be_table: frozenset[str] = frozenset()  # the columns, if a table would look the same
     is_ordered: bool = False  # whether the items of a user have an order besides their scores
     chosen: str = ""  # of a truth: the column and the word that say what is relevant
 
@@ -321,8 +321,9 @@ def unify_id_types(rankings: Table, truth: Table) -> tuple[Table, Table]:
     one user, and the other side has other users. White space at the ends of an id is part of it;
     where an id read from text matches only without it, `InvalidValueError` is raised.
     """
-    _refuse_flat_beside_users(rankings, truth)
-    _refuse_positions_beside_others(rankings, truth)
+    if len(truth.users) or len(truth.empty_users):  # which may be left out
+        _refuse_flat_beside_users(rankings, truth)
+        _refuse_positions_beside_others(rankings, truth)
     for role in ("user", "item"):
         kind = _common_id_type(role, rankings, truth)
         rankings, truth = _cast_ids(rankings, role, kind), _cast_ids(truth, role, kind)
@@ -397,6 +398,8 @@ def _refuse_positions_beside_others(rankings: Table, truth: Table) -> None:
         remedy = (
             f"users=range({n})"
             if table.source == "Scores"
+            else "dict(enumerate(lists))"
+            if {*map(str, users)} <= {*map(str, range(n))}
             else "dict(zip(users, lists, strict=True))"
         )
         raise DataError(
