@@ -99,7 +99,7 @@ class Alignment:
         ">0",
         "Which judged items are relevant: ``>0``, ``>=4``, ``>3.5``, or ``any`` (every judged "
         "item). A number t means ``>=t``. A word, such as ``purchase``, means those with this word "
-        "in a column of the ground truth.",
+        "in a column of the ground truth. ``rel`` is the same option.",
         inputs=JUDGED,
     )
     gains: Literal["relevant", "positive", "all", "above", "reached"] = declare_choice(
@@ -361,6 +361,7 @@ class Choices(TypedDict, total=False):
     """The choices for rankings as keyword arguments, for type checkers; None is the default."""
 
     relevant: str | float | None
+    rel: str | float | None
     gains: Literal["relevant", "positive", "all", "above", "reached"] | Mapping[float, float] | None
     ties: TieRule | None
     duplicates: Literal["error", "best", "first", "each", "unchecked"] | None

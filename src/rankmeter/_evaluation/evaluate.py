@@ -61,7 +61,9 @@ def evaluate(
         dict from user to set, list or {item: gain}; a list of these; a path. May be left out if
         `rankings` are records of the form ``{"predict_list": …, "ground_truth": …}``, or if all
         metrics are list metrics, which need no ground truth. Left out for `rankmeter.Sampled`,
-        `rankmeter.Ranks`, `rankmeter.Grades` and `rankmeter.Positions`, which have their own.
+        `rankmeter.Ranks`, `rankmeter.Grades` and `rankmeter.Positions`, which have their own, and
+        for lists of 0 and 1 that repeat, which are read as `rankmeter.Grades`. An integer is the
+        relevant item of one user, whose items are a flat list.
     metrics : str, Metric or iterable of them
         ``"ndcg@10"``, ``"map@5,10"``, ``rm.NDCG(gain="exp2") @ 10``. A choice inside the
         parentheses holds for this metric alone: ``"ndcg(ties=expected)@10"``,
