@@ -499,12 +499,15 @@ def _could_name(data: object, names: Sequence[object]) -> bool:
     return data in names if isinstance(data, str) else not isinstance(data, Real)
 
 
-def holds_systems(data: object) -> bool:
-    """Whether the data are a mapping from name to rankings, so not ground truth."""
+def holds_systems(data: object, columns: Mapping[str, Any] | None = None) -> bool:
+    """Whether the data are a mapping from name to rankings, so not ground truth, nor rows."""
     if not isinstance(data, Mapping) or not data or not all(map(holds_lists, data.values())):
         return False
     first = next(iter(data.values()))
-    return not (isinstance(first, Mapping) and names_row(first, whole=True))
+    if not isinstance(first, Mapping):
+        return True
+    is_row = any(isinstance(name, str) and name in first for name in (columns or {}).values())
+    return not (is_row or names_row(first, whole=True))
 
 
 def holds_lists(data: object) -> bool:

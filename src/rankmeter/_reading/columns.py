@@ -262,15 +262,17 @@ def names_for_role(role: str, names: Sequence[object]) -> list[str]:
 
 _RUNS = (
     "model algorithm algo system systemid run runid runtag fold split isplit splitindex seed "
-    "experiment recommender retriever method trial epoch variant version tag day week date"
+    "experiment recommender retriever method trial epoch day"
 )
 """Names of columns that tell several rankings of one user apart."""
+FACTS_OR_RUNS = frozenset({"date", "week", "tag", "version", "variant"})
+"""The same, unless every item has one of their values: then they are facts about items."""
 
 
 def names_of_runs(read: Columns, roles: Mapping[str, str]) -> list[str]:
     """Names of the columns without a role that tell runs apart."""
     names = [name for name in read.names if name not in roles.values()]
-    runs = _RUNS.split()
+    runs = {*_RUNS.split(), *FACTS_OR_RUNS}
     return [name for name in names if read.roles is None and normalize_name(name) in runs]
 
 

@@ -66,8 +66,8 @@ def hint_without_ids(data: object) -> str:
 def are_gains(data: object) -> bool:
     """Whether lists can only be gains in order: integers 0 and 1, or booleans, that repeat.
 
-    Ids do not repeat, and ranks are not 0. What has labels, such as a Series, could be scores, and
-    so could fractions.
+    Ids do not repeat, and ranks are not 0. Grades that repeat in every one of several lists are
+    gains, too. What has labels, such as a Series, could be scores, and so could fractions.
     """
     if isinstance(data, Mapping):
         return (
@@ -78,8 +78,9 @@ def are_gains(data: object) -> bool:
     rows = [] if hasattr(data, "to_list") else _rows_of_numbers(data)
     values = {value for row in rows for value in row}
     booleans = all(isinstance(value, bool) for value in values)
+    repeated = len(rows) > 1 and all(len({*row}) < len(row) for row in rows)
     return (
-        (values == {0, 1} or (booleans and bool(values)))
+        (values == {0, 1} or (booleans and bool(values)) or (repeated and values <= _GAINS))
         and all(isinstance(value, Integral) for row in rows for value in row)
         and not any(isinstance(row, AbstractSet) for row in rows)
         and any(len({*row}) < len(row) for row in rows)
@@ -164,9 +165,9 @@ def refuse_two_readings(rankings: Table, truth: Table) -> None:
         raise DataError(
             f"The rankings ({rankings.source}) can be read in two ways: as {{user: {{item: "
             f"score}}}}, or as rows or columns of a table, such as those of to_dict() of pandas, "
-            f"with the columns {format_few(sorted(columns))}. For a table, pass columns={{'user': …, "
-            f"'item': …}}. For scores, pass {{user: [*scores.items()] for user, scores in "
-            f"data.items()}} if items are text, or else rm.Scores with the names of users and items."
+            f"with the columns {format_few(sorted(columns))}. For a table, pass columns={{'user': "
+            f"…, 'item': …}}. For scores, pass {{user: [*scores.items()] for user, scores in "
+            f"data.items()}} if items are text, or else rm.Scores with names of users and items."
         )
 
 

@@ -179,7 +179,7 @@ def _read_form(form: Form, data: object, side: Side, named: AbstractSet[str]) ->
     except MaybeTableError as error:
         if named and (table := error.as_table(named)):
             return table
-        raise
+        raise DataError(*error.args) from None
     if named and read.as_table and (table := read.as_table(named)):
         return replace(table, source=read.source, textual=read.textual)
     return read

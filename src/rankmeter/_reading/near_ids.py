@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import chain
 
 import numpy as np
 
@@ -79,8 +80,10 @@ def _near_ids(ranked: set[str], judged: set[str]) -> Mapping[str, str]:
     unique = []
     for ids, wanted in ((judged, missing), (ranked, others)):
         forms = _normal_forms(ids, rules, fold=fold)
-        times = Counter(form for form, _ in forms)
-        unique.append({form: text for form, text in forms if times[form] == 1 and text in wanted})
+        times = Counter([form for form, _ in forms])
+        unique.append(
+            {form: text for form, text in forms if times.get(form) == 1 and text in wanted}
+        )
     left, right = unique
     pairs = {**{left[form]: right[form] for form in left.keys() & right.keys()}, **pairs}
     return (
@@ -119,7 +122,7 @@ def _some_ids(table: Table, role: str) -> Iterable[str]:
     rows = table.rows
     if role == "item" and isinstance(rows, Lists):
         step = 1 + len(rows) // _SOME
-        return (item for container in rows.containers[::step] for item in container)
+        return chain.from_iterable(rows.containers[::step])
     ids = _ids(table, role)
     step = 1 + len(ids) // _SOME
     return ids if step == 1 else ids.take(np.arange(0, len(ids), step))

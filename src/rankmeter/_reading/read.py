@@ -15,6 +15,7 @@ import polars as pl
 from rankmeter._reading.by_user import AnyRows, ByUser, Ids, IdSeries, InFrame
 from rankmeter._reading.cells import describe_lists
 from rankmeter._reading.columns import (
+    FACTS_OR_RUNS,
     SYNONYMS,
     Column,
     Columns,
@@ -93,7 +94,7 @@ def read_rankings(
         if lists is None
         else _rankings_from_lists(read, lists)
     )
-    _refuse_several_lists(read, roles)
+    _refuse_several_lists(read, roles, table)
     refuse_fillers(table, "rankings")
     kind = spark_frame_kind(data, roles) if is_spark(data) else frame_kind(read, roles)
     return replace(table, origin=replace(table.origin, kind=kind))
@@ -122,9 +123,15 @@ def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: B
     return _make_table(InFrame(frame), "list", empty, read, counts)
 
 
-def _refuse_several_lists(read: Columns, roles: Mapping[str, str]) -> None:
-    """Refuse a table with a column of runs, of which a user has several."""
-    for name in names_of_runs(read, roles):
+def _refuse_several_lists(read: Columns, roles: Mapping[str, str], table: Table) -> None:
+    """Refuse a table with a column of runs, of which a user has several.
+
+    Ranks that are 1, 2, 3 … for every user are those of one list.
+    """
+    names = names_of_runs(read, roles)
+    if names and table.order == "rank" and _are_of_one_list(table.frame):
+        return
+    for name in names:
         columns = read.fetch([roles["user"], name, roles["item"]])
         named = zip(("user", "part", "item"), columns.values(), strict=True)
         rows = pl.DataFrame([_hashable(column).alias(role) for role, column in named])
@@ -153,6 +160,11 @@ def _refuse_several_lists_by_rank(
             refuse_lists_apart([frame.with_columns(part)], name, read.source)
 
 
+def _are_of_one_list(frame: pl.DataFrame) -> bool:
+    lists = frame.group_by("user").agg(pl.col("rank").max(), pl.col("rank").n_unique().alias("n"))
+    return lists["n"].sum() == frame.height and bool((lists["rank"] == lists["n"]).all())
+
+
 def _hashable(column: Column) -> pl.Series:
     """Column as it is, or as text if it holds Python objects or lists."""
     if isinstance(column, pl.Series) and not column.dtype.is_nested():
@@ -161,7 +173,7 @@ def _hashable(column: Column) -> pl.Series:
 
 
 def refuse_lists_apart(pieces: Iterable[pl.DataFrame], name: str, source: str) -> None:
-    """Refuse users that have rows of several parts, unless a part is a fact about an item.
+    """Refuse users that have rows of several parts, unless these are facts about items.
 
     The `pieces` have the columns user, part and item, and are looked at one after the other.
     """
@@ -170,7 +182,8 @@ def refuse_lists_apart(pieces: Iterable[pl.DataFrame], name: str, source: str) -
         n_rows += rows.height
         of_user = pl.concat([of_user, rows.select("user", "part")], how="diagonal").unique()
         of_item = pl.concat([of_item, rows.select("item", "part")], how="diagonal").unique()
-    if of_item.height < n_rows and not of_item["item"].is_duplicated().any():
+    is_fact = of_item.height < n_rows and not of_item["item"].is_duplicated().any()
+    if is_fact and normalize_name(name) in FACTS_OR_RUNS:
         return
     several = of_user.filter(pl.col("user").is_duplicated())
     if not several.height:
