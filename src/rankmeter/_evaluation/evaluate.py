@@ -232,7 +232,11 @@ def curve(
 
 def curve_of_question(question: Question, rankings: object, max_k: int) -> Curve:
     """Measure the only metric of a question at every cutoff up to `max_k`."""
-    several = cast("Mapping[str, object]", rankings) if holds_systems(rankings, columns) else None
+    several = (
+        cast("Mapping[str, object]", rankings)
+        if holds_systems(rankings, question.columns)
+        else None
+    )
     plan, judged, systems, side = question.read(several or {ONE: rankings})
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
