@@ -551,10 +551,17 @@ REFUSALS = {
         "8 interactions, got 7",
     ),
     "no time": (lambda: leave_one_out(UNTIMED), ColumnError, "by='time' needs a time.*no other"),
-    "a time of another name": (
-        lambda: leave_one_out(UNTIMED.with_columns(bought=pl.lit(0).cast(pl.Datetime))),
+    "a number of another name": (
+        lambda: leave_one_out(UNTIMED.with_columns(bought=pl.lit(0))),
         ColumnError,
-        r"the columns are bought: say which one with columns=\{'time': 'bought'\}",
+        r"the columns are bought: say which one with columns=\{'time': \.\.\.\}",
+    ),
+    "two times of other names": (
+        lambda: leave_one_out(
+            UNTIMED.with_columns(bought=pl.lit(0).cast(pl.Datetime), paid=pl.lit(date(2018, 1, 1)))
+        ),
+        ColumnError,
+        r"the columns are bought, paid: say which one with columns=\{'time': \.\.\.\}",
     ),
     "no time to cut": (lambda: temporal(UNTIMED), ColumnError, "temporal needs a time column"),
     "missing time": (
@@ -604,6 +611,15 @@ def test_what_has_no_meaning_is_refused_with_a_reason(call, error, message):
     with pytest.raises(error, match=message) as caught:
         call()
     assert caught.type is error
+
+
+def test_the_only_column_of_moments_is_the_time():
+    for moment in (pl.Datetime, pl.Date):
+        timed = LOG.with_columns(pl.col("time").cast(moment))
+        named = leave_one_out(timed)
+        other = leave_one_out(timed.rename({"time": "bought"}))
+        assert other.train.rows() == named.train.rows()
+        assert other.test.rows() == named.test.rows()
 
 
 OPTIONS = {holdout: ("ratio", "per_user", "by", "seed", "min_history"), temporal: ("at", "unit")}

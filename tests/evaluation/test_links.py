@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankmeter as rm
-from rankmeter.errors import DataError, UsageError
+from rankmeter.errors import DataError, FileFormatError, UsageError
 
 RANKS = [1, 2, 3, 5, 50]
 NAMES = ["amr", "amri", "amrr", "adjusted_hits@3", "zmr", "zmrr", "zhits@3"]
@@ -445,6 +445,15 @@ def test_entities_that_are_numbers_and_relations_with_names(tmp_path):
 def test_names_that_are_not_certain_are_refused(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_a_file_that_is_no_text_or_has_no_name_is_refused(tmp_path):
+    (tmp_path / "test.tsv").write_bytes(b"\xffa\tr\tb\n")
+    for path in (tmp_path / "test.tsv", "a\0b.tsv", "\ud800.tsv"):
+        for call in (rm.link_queries, lambda path: rm.link_queries([(0, 0, 1)], path)):
+            with pytest.raises(FileFormatError, match="cannot be read") as caught:
+                call(path)
+            assert str(caught.value).isprintable()
 
 
 def test_a_file_of_two_columns_is_refused(tmp_path):

@@ -51,7 +51,7 @@ METRICS = [
     "recall@" + " " * 50 + "x", "coverage@3", "ild@3", "novelty@3", "snips@3", "hole@3", "gini@3",
 ]  # fmt: skip
 WORDS = {
-    "relevant": [">0", ">=2", "any", 3, "> 1e400", ">=x", ">", "0x1"],
+    "relevant": [">0", ">=2", "any", 3, "> 1e400", ">=x", ">", "0x1", "purchase"],
     "gains": ["relevant", "positive", "all", "above", {1: 0.5, 3: 2}],
     "ties": ["item-descending", "input", "expected", "optimistic", "together", "nope"],
     "duplicates": ["best", "first", "each"],

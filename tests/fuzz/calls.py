@@ -305,8 +305,13 @@ def _evaluator(world: World) -> Any:
 
 def _triples(world: World) -> Any:
     found = [[world.draw.randrange(4) for _ in range(3)] for _ in range(world.draw.randrange(1, 5))]
+    roles = ["head", "relation", "tail"]
+    named = [["abcde"[h], "r", "abcde"[t]] for h, _, t in found]
     return world.draw.choice(
-        [found, np.array(found), pd.DataFrame(found), pl.DataFrame(found, orient="row")]
+        [
+            *(found, np.array(found), pd.DataFrame(found), pl.DataFrame(found, orient="row")),
+            *(named, np.array(named), pd.DataFrame(named, columns=roles)),
+        ]
     )
 
 
@@ -377,7 +382,7 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     NUMBERS), **dict.fromkeys(["depth", "digits", "factors", "indent", "k", "max_k", "memory",
     "min_history", "n", "n_items", "n_per_user", "n_permutations", "n_tastes", "n_users",
     "neighbours", "resamples", "seed", "size", "step"], COUNTS),
-    **dict.fromkeys(["bugs", "exclude_seen", "intervals", "per_user"], FLAGS),
+    **dict.fromkeys(["bugs", "exclude_seen", "intervals", "per_user", "target_ids"], FLAGS),
     **dict.fromkeys(
     ["baseline", "system", "against", "caption", "label", "name", "prefix", "run_id", "key"], TEXTS,
     ), **dict.fromkeys(["segments", "clusters", "groups"], lambda world: world.draw.choice(
@@ -385,6 +390,7 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     **dict.fromkeys(["group", "qid", "labels", "weight"],
     _some([2, 1], [0, 0, 1], np.ones(N), None, "a", pd.Series(["b", "b", "a"]))), "X": CELLS,
     "prediction": lambda world: (_cells(world), _targets(world)), "y": _targets, "target": _targets,
+    "batch": lambda world: (_cells(world), _targets(world))[: world.draw.randrange(3)],
     "at": _some(0.5, 1, "2020-01-01", dt.date(1970, 1, 1), dt.datetime(1970, 1, 2, tzinfo=dt.UTC)),
     "between": _some(("rankmeter", "sklearn"), ("trec_eval", "nope"), ["ranx", "ranx"], ("ranx",)),
     "bins": _some(2, 3, [1, 2], {"low": 0, "high": 2}, [2, 1], [np.nan], {"\ud800": 1}),
@@ -395,6 +401,8 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     "data": lambda world: world.draw.choice([_dated, _bytes])(world),
     "each": _some("query", "user", "row"), "empty": _some("skip", "zero"),
     "empty_truth": _some("skip", "zero", "raise"), "engine": _some("auto", "memory", "disk"),
+    "entities": _some(
+    None, [*"abcde"], [*range(5)], pd.Series([*"abcde"]), {"a": 0, "b": 9}, ["a", "a"]),
     "estimator": lambda _: _Estimator(), "exclude": lambda world: world.draw.choice(
     [*WORDS["exclude"], [[0]] * N, np.zeros((N, M), bool), sp.csr_matrix((N, M)), [[9]]]),
     "family": _some("metric", "all", "none"),
@@ -412,6 +420,7 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     "pilot": lambda world: world.draw.choice([_summary, _comparison])(world), "ranks": _some(
     [1, 2, 3], np.array([1.5, 2]), [0], [[1, 2], [3, 4]], [np.inf], pd.Series([1, 2])),
     "results": _some({"mrr": 0.3}, {"hits@3": 0.9, "mr": 2}, {"gmr": 1.5}, {"mrr": 7}, {"nope": 1}),
+    "positions": _some([[2, 5], [1]], [1, 3], [[0]], [[]], [[1, 1]], [[1.5], [2]], [(1,), None]),
     "qrels": _some(pd.DataFrame({"qid": ["a"], "docno": ["x"], "label": [1]}), pd.DataFrame(), 1),
     "topics": _some(pd.DataFrame({"qid": ["a"]}), pd.DataFrame({"qid": [0.5]}), None, {"qid": 1}),
     "rows": _some(0, [0], slice(2), np.array([1]), [5]),
@@ -595,8 +604,8 @@ def built(case: Case) -> dict[str, Any]:
             world = replace(world, draw=Random(f"{case.seed} {p.name}"))
             found[p.name] = STRATEGIES[p.name](world)
             if p.name in case.odd and p.kind is not p.VAR_KEYWORD:
-                found[p.name] = world.draw.choice(ABSURD)()
-                found[p.name] = _permitted(p.name, found[p.name])
+                odd = _permitted(p.name, world.draw.choice(ABSURD)())
+                found[p.name] = (odd, *found[p.name][1:]) if p.kind is p.VAR_POSITIONAL else odd
     return found
 
 
@@ -617,6 +626,8 @@ def called(case: Case, arguments: dict[str, Any]) -> None:
                 continue
             if p.kind is p.VAR_KEYWORD:
                 named |= arguments[p.name]
+            elif p.kind is p.VAR_POSITIONAL:
+                args += arguments[p.name]
             elif p.kind is p.POSITIONAL_ONLY:
                 args.append(arguments[p.name])
             else:
@@ -629,7 +640,7 @@ def called(case: Case, arguments: dict[str, Any]) -> None:
 
 
 def _is_needed(p: inspect.Parameter) -> bool:
-    return p.default is p.empty and p.kind is not p.VAR_KEYWORD
+    return p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
 
 
 def _text(error: BaseException) -> str:

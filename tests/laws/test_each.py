@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once
 
 RNG = np.random.default_rng(7)
 N_ROWS, N_COLUMNS = 12, 9
-SCORES = np.array([RNG.permutation(N_COLUMNS) + 1.0 for _ in range(N_ROWS)])
+SCORES = np.array([RNG.permutation(N_COLUMNS) + 0.5 for _ in range(N_ROWS)])
 TRUE = [RNG.permutation(N_COLUMNS)[: 1 + row % 4].tolist() for row in range(N_ROWS)]
 LABELS = np.array([[column in true for column in range(N_COLUMNS)] for true in TRUE])
 PADDED = np.array([[*true, *[-1] * (4 - len(true))] for true in TRUE])

@@ -244,7 +244,12 @@ def test_scores_are_measured_as_by_evaluate_scores(problem, ties):
     scores, out, _, judged = problem
     metrics = ["mr", "auc"] if ties in cases.SHARED else ["ndcg@2", "map", "mr", "auc"]
     want = rm.evaluate_scores(
-        scores, [*map(list, judged)], metrics, exclude=[*map(list, out)], ties=ties
+        scores,
+        [*map(list, judged)],
+        metrics,
+        exclude=[*map(list, out)],
+        ties=ties,
+        target_ids=True,  # a row may have as many ids as there are columns
     )
     truth = {row: set(map(int, one)) for row, one in enumerate(judged)}
     rankings = rm.Scores(scores, exclude=[*map(list, out)])

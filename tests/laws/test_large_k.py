@@ -13,7 +13,7 @@ import pytest
 
 import cases
 import rankmeter as rm
-from rankmeter.errors import UsageError
+from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.metrics import METRICS
 from rankmeter.metrics.weights import DIRECT, DISCOUNTS, cumulative_discount
 
@@ -143,7 +143,8 @@ def test_tied_ranks_of_any_size_need_little_memory(name):
     top = 2**53 - 3
     ranks = {"user": ["u"] * 14, "item": [*"abcdefghijklmn"], "rank": [1] + [top] * 13}
     tracemalloc.start()
-    found = rm.evaluate(pl.DataFrame(ranks), {"u": ["a", "b"]}, metric, ties="expected", **SIDE)
+    with pytest.warns(RankmeterWarning, match="1 user .* have gaps"):
+        found = rm.evaluate(pl.DataFrame(ranks), {"u": ["a", "b"]}, metric, ties="expected", **SIDE)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert all(math.isfinite(e.mean) for e in found.values())
@@ -155,7 +156,8 @@ def test_tied_ranks_beyond_the_table_of_weights_have_the_mean_of_their_span():
     ranks = {"user": ["u"] * 4, "item": [*"abcd"], "rank": [1, top, top, top]}
 
     def dcg(metric):
-        return rm.evaluate(pl.DataFrame(ranks), {"u": ["a", "b"]}, metric, ties="expected")
+        with pytest.warns(RankmeterWarning, match="1 user .* have gaps"):
+            return rm.evaluate(pl.DataFrame(ranks), {"u": ["a", "b"]}, metric, ties="expected")
 
     span = [1 / math.log2(rank + 1) for rank in range(top, top + 3)]
     assert dcg("dcg")["dcg"].mean == pytest.approx(1 + sum(span) / 3, rel=1e-14)
@@ -168,7 +170,9 @@ def test_a_long_ranking_does_not_change_the_values_of_other_users():
     far = {"user": ["v"] * 3, "item": [*"abc"], "rank": [2**50, 2**40, 2**40]}
     truth = {"u": ["a", "b"], "v": ["a"]}
     frames = [pl.DataFrame(near), pl.concat([pl.DataFrame(near), pl.DataFrame(far)])]
-    alone, both = (rm.evaluate(frame, truth, "dcg", ties="expected") for frame in frames)
+    alone = rm.evaluate(frames[0], truth, "dcg", ties="expected")
+    with pytest.warns(RankmeterWarning, match="1 user .* have gaps: user 'v'"):
+        both = rm.evaluate(frames[1], truth, "dcg", ties="expected")
     assert alone.per_user["dcg"][0] == both.per_user["dcg"][0]
 
 

@@ -293,14 +293,27 @@ def test_integers_of_the_shape_of_the_scores_are_labels_also_of_one_column():
     assert rm.evaluate_scores(scores, grades, "cg")["cg"].mean == 7.0
 
 
-@pytest.mark.parametrize("target", [[[2, 0, 1], [1, 2, 0]], [[2, -1, -1], [0, 1, -1]]])
-def test_integers_that_could_be_labels_or_ids_are_an_error_that_names_both(target):
+@pytest.mark.parametrize(
+    ("target", "gain", "unjudged", "ideal"),
+    [
+        ([[2, 0, 1], [1, 2, 0]], 3.0, 0, [3.0, 3.0]),
+        ([[2, -1, -1], [0, 1, -1]], 1.5, 3, [1.0, 2.0]),
+    ],
+)
+def test_integers_that_could_be_labels_or_ids_are_labels_in_an_array_and_refused_in_lists(
+    target, gain, unjudged, ideal
+):
     scores = np.tile(np.arange(3.0), (2, 1))
-    with pytest.raises(rm.errors.DataError, match=r"labels as floats, .* list of ids for each row"):
-        rm.evaluate_scores(scores, np.array(target), "cg")
-    assert rm.evaluate_scores(scores, np.array(target, dtype=float), "cg")["cg"].mean > 0
-    ids = [[item for item in row if item >= 0] for row in target]
-    assert rm.evaluate_scores(scores, ids, "recall")["recall"].mean == 1.0
+    for dtype in (np.int64, np.int8, np.float64):
+        found = rm.evaluate_scores(scores, np.array(target, dtype=dtype), "cg")
+        assert found["cg"].mean == gain
+        assert (f"labels of -1, which are not judged: {unjudged}" in str(found)) == bool(unjudged)
+    both = r"pass np\.array\(target\) if these are labels, or target_ids=True if they are ids"
+    with pytest.raises(rm.errors.DataError, match=both):
+        rm.evaluate_scores(scores, target, "cg")
+    for ids in (target, np.array(target)):
+        found = rm.evaluate_scores(scores, ids, "n_relevant", target_ids=True)
+        assert found.per_user["n_relevant"].to_list() == ideal
 
 
 # ---------------------------------------------------------------------------------------------

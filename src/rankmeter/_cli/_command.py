@@ -129,10 +129,10 @@ class Command(click.Command):
             if (record := options[name].get_help_record(ctx)) is not None:
                 groups.setdefault(group, []).append(record)
         groups |= {last: groups.pop(last) for last in LAST if last in groups}
-        groups |= {topic: list(entries.items()) for topic, entries in self.topics.items()}
         collapsed: dict[str, list[tuple[str, str]]] = {}
         if self.is_long and not ctx.meta.get(_ALL):
             collapsed = {group: groups.pop(group) for group in [*groups] if group not in SHORT}
+        groups |= {topic: list(entries.items()) for topic, entries in self.topics.items()}
         for group, records in groups.items():
             with formatter.section(group):
                 formatter.write_dl(records)

@@ -162,8 +162,7 @@ command = Command(
     "compare",
     "Compare systems over one TRUTH: each SYSTEM is NAME=FILE, or NAME=FILE,FILE with several "
     "training runs of it; files alone, such as *.run, are named by their file names.\n\n"
-    "Without --baseline all pairs are compared. Differences are paired: every system is "
-    "measured on the same users.",
+    "Differences are paired: every system is measured on the same users.",
     _run_command,
     [
         click.Argument(["truth"], type=click.Path()),

@@ -452,8 +452,11 @@ def _has_names(row: object) -> bool:
 
 def _read_triple_file(path: Path) -> pl.DataFrame:
     """Read three columns that are separated by tabs; integers if all of a column are."""
-    with translate_file_errors(path):
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    try:
+        with translate_file_errors(path):
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except ValueError as error:  # not UTF-8, or no name of a file
+        raise FileFormatError(f"{brief(str(path))} cannot be read: {brief(str(error))}") from error
     rows = [line.split("\t") for line in lines if line]
     for number, row in enumerate(rows, 1):
         if len(row) != 3:
