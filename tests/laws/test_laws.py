@@ -127,8 +127,8 @@ def test_renamed_users_and_items_change_nothing(world, k):
     rename = {item: f"z{item}" for item in ITEMS}  # keeps the order, on which the tie rule depends
     metrics = wanted(k)
     other = values(
-        {int(u[1:]): {rename[i]: s for i, s in items.items()} for u, items in rankings.items()},
-        {int(u[1:]): {rename[i]: g for i, g in items.items()} for u, items in truth.items()},
+        {int(u[1:]) + 9: {rename[i]: s for i, s in items.items()} for u, items in rankings.items()},
+        {int(u[1:]) + 9: {rename[i]: g for i, g in items.items()} for u, items in truth.items()},
         metrics,
     )
     same(values(rankings, truth, metrics), other)

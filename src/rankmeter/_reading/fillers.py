@@ -45,7 +45,7 @@ def filler_caution(rankings: Table, truth: Table) -> str:
     for filler in {0, *_extremes(truth)}:
         judged = _count_filled_lists(filler, truth)
         ranked = _count_filled_lists(filler, rankings) if judged else 0
-        alone = judged and (filler == 0 or (judged > 1 and _are_like_rows_of_an_array(truth)))
+        alone = judged > 1 and (filler == 0 or _are_like_rows_of_an_array(truth))
         if ranked > 1 or (alone and not _has_item(filler, rankings)):
             rankings_too = f" and of {counted(ranked, 'ranking')}" if ranked else ""
             return (
