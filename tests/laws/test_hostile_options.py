@@ -296,7 +296,7 @@ REPRODUCTIONS = {
     "columns of systems": lambda: rm.compare(
         {"x": [{"item": 1}], "y": [{"item": 1}]}, TRUTH, "rr", columns=1
     ),
-    "users without fields beside lists in text": lambda: rm.evaluate(
+    "users without fields with lists in text": lambda: rm.evaluate(
         pl.DataFrame({"user": pl.Series([{}, {}], dtype=pl.Struct([])), "item": ["1 2 3", "4 5"]}),
         TRUTH,
         "rr",
