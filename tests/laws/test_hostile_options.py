@@ -293,6 +293,14 @@ REPRODUCTIONS = {
     "a result that is not": lambda: rm.compare({"A\udcff": RESULT, "B": RESULT}),
     "values that are not": lambda: rm.compare_values({"A\udcff": VALUES["x"], "B": VALUES["y"]}),
     "columns": lambda: rm.describe(LOG, columns=scipy.sparse.dok_array((2, 2))),
+    "columns of systems": lambda: rm.compare(
+        {"x": [{"item": 1}], "y": [{"item": 1}]}, TRUTH, "rr", columns=1
+    ),
+    "users without fields with lists in text": lambda: rm.evaluate(
+        pl.DataFrame({"user": pl.Series([{}, {}], dtype=pl.Struct([])), "item": ["1 2 3", "4 5"]}),
+        TRUTH,
+        "rr",
+    ),
     "a long path": lambda: rm.evaluate_ranks("é" * 500),
     "a long path of users": lambda: rm.by_activity(LOG, users="é" * 500),
     "names of bins": lambda: rm.by_activity(LOG, bins={"\ud800": 1}),

@@ -353,8 +353,11 @@ class Question:
         tables = {
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }
-        for doubt in _DOUBTS:
-            tables = {name: t.with_caution(doubt(t, judged)) for name, t in tables.items()}
+        for name, rankings in systems.items():
+            if isinstance(rankings, Kind) and rankings.data != "rankings":
+                continue  # without ids, which could be doubted
+            for doubt in _DOUBTS:
+                tables[str(name)] = tables[str(name)].with_caution(doubt(tables[str(name)], judged))
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
         first, needs_catalogue = (

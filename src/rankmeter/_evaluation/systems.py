@@ -261,6 +261,7 @@ def _separate_runs(
         raise option_error("systems", "a mapping from name to rankings, such as {'A': …}", systems)
     flat: dict[str, object] = {}
     names: dict[str, list[str]] = {}
+    columns = columns if isinstance(columns, Mapping) else None  # else refused where it is read
     for name, rankings in systems.items():
         several = isinstance(rankings, list | tuple) and not is_table(rankings, columns)
         if not several or not all(map(_are_rankings, rankings)):  # type: ignore[call-overload]

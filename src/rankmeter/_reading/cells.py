@@ -30,7 +30,9 @@ def describe_lists(name: str, column: Any, users: Any) -> str:
     texts = column.drop_nulls()
     if len(texts) and texts.str.contains(_BRACKETS).all():
         return _remedy(name, texts[0], r"""[^\s,'\"\[\]]+""")
-    if isinstance(users, pl.Series) and not users.is_duplicated().any():
+    if not isinstance(users, pl.Series) or users.dtype.is_nested():  # such users are refused later
+        return ""
+    if not users.is_duplicated().any():
         for look, part in _WITHOUT_BRACKETS.items():
             n = texts.str.count_matches(part)
             if texts.str.contains(look).all() and (n > 1).mean() > 0.5:  # type: ignore[operator]
