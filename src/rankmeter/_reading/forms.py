@@ -192,7 +192,8 @@ def read_columns(data: object, side: Side, columns: Mapping[str, str] | None = N
     """
     for form in FORMS:
         if form.recognize(data):
-            given = columns if isinstance(columns, Mapping) else {}
+            # Anything but a mapping to names is refused where the roles are found.
+            given = dict(columns.items()) if isinstance(columns, Mapping) else {}
             named = {name for name in given.values() if isinstance(name, str)}
             read = _read_form(form, data, side, named)
             if "user" in given:

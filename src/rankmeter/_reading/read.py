@@ -369,7 +369,10 @@ def is_table(objects: Sequence[Any], columns: Mapping[str, Any] | None) -> bool:
         return not objects
     given = [*(columns or {}).values()]
     named = [
-        name for one in given for name in (one.values() if isinstance(one, Mapping) else [one])
+        name
+        for one in given
+        for name in (one.values() if isinstance(one, Mapping) else [one])
+        if isinstance(name, str)  # others are refused where the roles are found
     ]
     is_row = bool(names_for_role("user", first.names)) or not {*named}.isdisjoint(first.names)
     return is_row or any(

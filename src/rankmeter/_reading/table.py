@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +13,15 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._reading.by_user import AnyRows, Ids, IdSeries, IdType, InFrame, Objects
+from rankmeter._reading.by_user import (
+    AnyRows,
+    Ids,
+    IdSeries,
+    IdType,
+    InFrame,
+    Objects,
+    count_distinct,
+)
 from rankmeter.errors import (
     DataError,
     FileFormatError,
@@ -387,8 +395,8 @@ def _refuse_positions_beside_others(rankings: Table, truth: Table) -> None:
     for (side, table), (other_side, other) in (sides, sides[::-1]):
         if table.origin.shape != "rows" or other.origin.shape in _FLAT or not other.rows.in_memory:
             continue
-        n = _all_ids(table, "user").n_unique()
-        users = _all_ids(other, "user").unique(maintain_order=True)
+        n = count_distinct(_all_ids(table, "user"))
+        users = [*dict.fromkeys(_all_ids(other, "user").to_list())]
         if len(users) == n and (other.origin.shape == "rows" or _are_positions(users, other)):
             continue
         if other.origin.shape == "rows":
@@ -409,7 +417,7 @@ def _refuse_positions_beside_others(rankings: Table, truth: Table) -> None:
         )
 
 
-def _are_positions(users: pl.Series, table: Table) -> bool:
+def _are_positions(users: Sequence[object], table: Table) -> bool:
     """Whether different users are 0, 1, 2 …: by an index in this order, by others in any."""
     if table.origin.shape == "index" and not (
         table.users.to_series().is_sorted() and table.empty_users.to_series().is_sorted()
