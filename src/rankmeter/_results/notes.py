@@ -127,7 +127,7 @@ def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> F
         facts[f"unlike {load_convention(plan.tool).title}"] = unlike
     for name, count in counts.items():
         count_name = name.removeprefix("truth_")
-        if count_name == "tied_scores_beside_ranks" and 2 * count < counts["rows"]:
+        if count_name == "tied_scores_beside_ranks" and count < 0.8 * counts["rows"]:
             continue  # ranks exist to settle a few ties
         if count and count_name not in ORDINARY:
             side = " of the ground truth" if count_name != name else ""
