@@ -209,6 +209,12 @@ _DOUBTS = (
 )
 
 
+def _with_doubts(table: Table, judged: Table) -> Table:
+    for doubt in _DOUBTS:
+        table = table.with_caution(doubt(table, judged))
+    return table
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """Ground truth in any form, metrics, and side data, for rankings passed later."""
@@ -270,7 +276,7 @@ class Question:
                 return self, systems
             from rankmeter._rankings.kinds import Grades
 
-            note = "lists of 0 and 1 that repeat are read as gains in order (rm.Grades)"
+            note = "lists of small numbers that repeat are read as gains in order (rm.Grades)"
             grades = {name: Grades(gains) for name, gains in systems.items()}
             return replace(question, notes=(note,)), grades
         return (question if self._holds_truth(systems) else self), systems
@@ -314,32 +320,13 @@ class Question:
         check_candidate_counts(plan, systems.values())
         by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
-            truth = next(iter(systems.values()), None)
-            lists = lists_of_records(truth) if len(systems) == 1 else []
-            if len(lists) > 1 and not is_records(truth) and self.columns is None:
-                one, other = lists[:2]
-                raise UsageError(
-                    f"truth is missing, and the rows have the lists {brief(one)} and "
-                    f"{brief(other)}: if they are rankings and ground truth, pass columns="
-                    f"{{'rankings': {{'item': {brief(one)}}}, 'truth': {{'item': {brief(other)}}}}}"
-                )
-            if len(systems) != 1 or not (is_records(truth) or len(lists) > 1):
-                raise UsageError(
-                    "truth is missing: pass the judged items as the second argument, or records of "
-                    "the form {'predict_list': […], 'ground_truth': {…}} as the only argument"
-                    f"{_hint_without_ids(systems)}"
-                )
+            truth = self._records(systems)
         tables = self._read_rankings(systems, by_side["rankings"], plan)
         if truth is None:
             judged = make_empty_truth(next(iter(tables.values())))
         else:
             judged = self.reading.read_truth(truth, by_side["truth"], self.relevant)
-        if self.relevant.lower() not in ("", "any") and not judged.origin.chosen:
-            raise UsageError(
-                f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got "
-                f"{brief(self.relevant)}; the ground truth has no column of words",
-                option="relevant",
-            )
+        self._refuse_word_without_column(judged)
         if plan.convention != "rankmeter" and (n := np.count_nonzero(judged.gains < 0)):
             counts = {**judged.counts, NEGATIVE: int(n)}
             judged = replace(judged, origin=replace(judged.origin, counts=counts))
@@ -354,17 +341,12 @@ class Question:
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }
         for name, rankings in systems.items():
-            if isinstance(rankings, Kind) and rankings.data != "rankings":
-                continue  # without ids, which could be doubted
-            for doubt in _DOUBTS:
-                tables[str(name)] = tables[str(name)].with_caution(doubt(tables[str(name)], judged))
+            if not isinstance(rankings, Kind) or rankings.data == "rankings":  # which has ids
+                tables[str(name)] = _with_doubts(tables[str(name)], judged)
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
-        first, needs_catalogue = (
-            next(iter(tables.values())),
-            any(map(_uses_catalogue, plan.metrics)),
-        )
-        side = read_side(self.side_data, first, plan.n_items, needs_catalogue=needs_catalogue)
+        first, catalogue = next(iter(tables.values())), any(map(_uses_catalogue, plan.metrics))
+        side = read_side(self.side_data, first, plan.n_items, needs_catalogue=catalogue)
         # The vocabulary of the ground truth, or of rankings, if it differs from the default one.
         vocabularies = (table.origin.words for table in (judged, *tables.values()))
         words = next((words for words in vocabularies if words != USERS), USERS)
@@ -376,6 +358,34 @@ class Question:
             other = "" if side.items is None else ", not the categories of items="
             notes += (f"intent-aware metrics use the subtopics of {judged.source}{other}",)
         return replace(plan, engine=engine, side=notes, words=words), judged, tables, side
+
+    def _records(self, systems: Mapping[str, object]) -> object:
+        """Return the only rankings, if they are records with lists of both sides."""
+        records = next(iter(systems.values()), None)
+        lists = lists_of_records(records) if len(systems) == 1 else []
+        named = is_records(records)
+        if len(lists) > 1 and not named and self.columns is None:
+            one, other = map(brief, lists[:2])
+            raise UsageError(
+                f"truth is missing, and the rows have the lists {one} and {other}: if they are "
+                f"rankings and ground truth, pass columns={{'rankings': {{'item': {one}}}, "
+                f"'truth': {{'item': {other}}}}}"
+            )
+        if len(systems) != 1 or not (named or len(lists) > 1):
+            raise UsageError(
+                "truth is missing: pass the judged items as the second argument, or records of "
+                "the form {'predict_list': […], 'ground_truth': {…}} as the only argument"
+                f"{_hint_without_ids(systems)}"
+            )
+        return records
+
+    def _refuse_word_without_column(self, judged: Table) -> None:
+        if self.relevant.lower() not in ("", "any") and not judged.origin.chosen:
+            raise UsageError(
+                f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got "
+                f"{brief(self.relevant)}; the ground truth has no column of words",
+                option="relevant",
+            )
 
     def _refuse_metrics_as_truth(self, systems: Mapping[str, object]) -> None:
         """Refuse names of metrics in the place of the ground truth."""
