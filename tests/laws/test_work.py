@@ -198,7 +198,7 @@ def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeyp
     monkeypatch.setattr(pl, "scan_csv", None)
     done = Work(works[name], monkeypatch)
     assert written[:2] == [300, 300]  # the users of both files
-    assert all(n <= 2000 for n in written[2:])  # ids whose spelling is looked at
+    assert all(n <= 500 for n in written[2:])  # ids whose spelling is looked at
     assert not any(done.queries.values())
     assert done.calls < 10_000  # for 15,000 lines
 

@@ -10,6 +10,7 @@ from rankmeter.errors._checks import brief
 
 _BRACKETS = r"^\s*\[.*\]\s*$"
 _CODE = r"[\w-]*\d[\w-]*"
+_FEW = 100
 _WITHOUT_BRACKETS = {
     r"^[^|]+(\|[^|]+)*$": r"[^|]+",
     rf"^\s*{_CODE}( +{_CODE})*\s*$": r"\S+",
@@ -28,6 +29,9 @@ def describe_lists(name: str, column: Any, users: Any) -> str:
     if not isinstance(column, pl.Series) or column.dtype != pl.String or column.is_empty():
         return ""
     texts = column.drop_nulls()
+    look_at = isinstance(users, pl.Series) and not users.head(_FEW).is_duplicated().any()
+    if not look_at and not texts.head(1).str.contains(_BRACKETS).all():
+        return ""
     if len(texts) and texts.str.contains(_BRACKETS).all():
         return _remedy(name, texts[0], r"""[^\s,'\"\[\]]+""")
     if not isinstance(users, pl.Series) or users.dtype.is_nested():  # such users are refused later

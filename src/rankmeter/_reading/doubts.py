@@ -19,6 +19,7 @@ import polars as pl
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._reading.by_user import ByUser
 from rankmeter._reading.columns import Side
+from rankmeter._reading.orders import have_no_gaps
 from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief, counted, exact_text
@@ -280,10 +281,10 @@ def row_caution(rankings: Table, truth: Table) -> str:
         return ""
     for table, numbers in ((rankings, "score"), (truth, "gain")):
         values = table.rows.column_numbers(numbers)
-        if values.size < 4 or not np.isfinite(values).all() or values.max() <= _GRADES[-1]:
+        if values.size < 4 or _has_fractions(values[:100]) or values.max() <= _GRADES[-1]:
             return ""
         sizes = table.rows.rows_per_user()
-        if (values != np.floor(values)).any() or sizes.size < 2 or (sizes != sizes[0]).any():
+        if _has_fractions(values) or sizes.size < 2 or (sizes != sizes[0]).any():
             return ""
         if len(set(table.rows.items().to_list())) != sizes[0] or not _look_like_ids(values, sizes):
             return ""
@@ -292,6 +293,10 @@ def row_caution(rankings: Table, truth: Table) -> str:
         f"{truth.source}): if these are rows or columns of a table, such as those of to_dict() of "
         f"pandas, name the columns: columns={{'user': …, 'item': …}}"
     )
+
+
+def _has_fractions(values: FloatArray) -> bool:
+    return bool((values != np.floor(values)).any()) or not np.isfinite(values).all()
 
 
 def _look_like_ids(values: FloatArray, sizes: IntArray) -> bool:
@@ -317,6 +322,9 @@ def order_caution(rankings: Table, truth: Table) -> str:
         return ""
     scores, starts = rankings.scores, _list_starts(rankings)
     sizes = np.diff(np.append(starts, scores.size))
+    first = scores[: sizes[0]]
+    if not (np.diff(first) > 0).all() and not _are_ranks(first, starts[:1], sizes[:1]):
+        return ""
     inner = np.delete(np.diff(scores), starts[1:] - 1)  # steps within a list
     if not inner.size or sum(lgamma(n + 1) for n in sizes[:_MANY].tolist()) < _LOG_CHANCE:
         return ""
@@ -360,7 +368,10 @@ def _gap_caution(rankings: Table) -> str:
     """Warn of ranks that are not those of the rows: they have gaps, or run over all users."""
     if not rankings.rows.in_memory or rankings.rows.is_counted:
         return ""
-    of_user = rankings.frame.lazy().group_by("user").agg(pl.col("rank").max(), n=pl.len())
+    frame = rankings.frame
+    if have_no_gaps(frame["user"], frame["rank"]):
+        return ""
+    of_user = frame.lazy().group_by("user").agg(pl.col("rank").max(), n=pl.len())
     sizes = of_user.collect(engine="in-memory")
     wrong = sizes.filter(pl.col("rank") > pl.col("n"))
     if not wrong.height or (sizes["n"] == 1).all():  # as link prediction writes them

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from rankmeter._reading.by_user import InFrame
 from rankmeter._reading.lists import Lists
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError
@@ -22,7 +24,9 @@ _FILLERS: Mapping[str, tuple[Any, ...]] = {
 
 def refuse_fillers(table: Table, side: str) -> None:
     """Refuse −1, the empty text or ``<pad>`` at the ends of lists, or with the lowest scores."""
-    for filler in _FILLERS.get(table.id_type("item"), ()):
+    fillers = _FILLERS.get(table.id_type("item"), ())
+    ends = _ends(table)
+    for filler in fillers if ends is None else ends.intersection(fillers):
         if n := _count_filled_lists(filler, table):
             raise DataError(
                 f"{counted(n, 'list')} of the {side} ({table.source}) "
@@ -40,13 +44,16 @@ def filler_caution(rankings: Table, truth: Table) -> str:
     """
     if truth.id_type("item") == "String" or not len(truth.rows) or not truth.origin.is_ordered:
         return ""
-    if "assumed_gains" not in truth.counts or _all_rank_the_same(rankings):
+    if "assumed_gains" not in truth.counts or not _has_lists(truth):
         return ""
-    for filler in {0, *_extremes(truth)}:
+    ends = _ends(truth)
+    extremes = {0, *_extremes(truth)}
+    for filler in extremes if ends is None else ends & extremes:
         judged = _count_filled_lists(filler, truth)
         ranked = _count_filled_lists(filler, rankings) if judged else 0
         alone = judged > 1 and (filler == 0 or _are_like_rows_of_an_array(truth))
-        if ranked > 1 or (alone and not _has_item(filler, rankings)):
+        is_filler = ranked > 1 or (alone and not _has_item(filler, rankings))
+        if is_filler and not _all_rank_the_same(rankings):
             rankings_too = f" and of {counted(ranked, 'ranking')}" if ranked else ""
             return (
                 f"the item {filler} is only at the ends of lists, of {counted(judged, 'list')} of "
@@ -54,6 +61,18 @@ def filler_caution(rankings: Table, truth: Table) -> str:
                 f"it counts as an item. If it is not, mask it: np.ma.masked_equal(ids, {filler})"
             )
     return ""
+
+
+def _ends(table: Table) -> set[Any] | None:
+    """The items at the ends of plain lists, or the fillers among scored rows; None for others."""
+    rows = table.rows
+    if isinstance(rows, InFrame) and rows.in_memory and len(rows):
+        items = rows.items().to_series()
+        wanted = _FILLERS.get(rows.item_type, ())
+        return {*items.filter(items.is_in(wanted)).unique()} if table.order == "score" else None
+    if not isinstance(rows, Lists) or {*map(type, rows.containers)} != {list}:
+        return None
+    return {*map(itemgetter(-1), rows.containers), *map(itemgetter(0), rows.containers)}
 
 
 def _count_filled_lists(filler: Any, table: Table) -> int:
@@ -91,6 +110,12 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
         "gain" not in frame.columns or "assumed_gains" in table.counts
     )
     return n if n > 1 or are_lists else 0
+
+
+def _has_lists(table: Table) -> bool:
+    """Whether the items of a user have an order; a set has no end."""
+    rows = table.rows
+    return not isinstance(rows, Lists) or list in {*map(type, rows.containers)}
 
 
 def _extremes(table: Table) -> tuple[int, int]:

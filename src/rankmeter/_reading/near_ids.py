@@ -15,24 +15,13 @@ from rankmeter._reading.lists import Lists
 from rankmeter._reading.table import Table
 from rankmeter.errors._checks import brief, counted
 
-_SOME = 2000
+_SOME = 500
 """So many ids of a side are looked at first, and all of them if two of these nearly match."""
-_MEANINGLESS = (
-    (re.compile(r"(?m)^[^\S\n]+|[^\S\n]+$"), ""),
-    (re.compile(r"""(?m)^b?(["'])(.*)\1$"""), r"\2"),
+_QUOTED = re.compile(r"""(?m)^b?(["'])(.*)\1$""")
+_ENDING = re.compile(
+    r"(?m)(?<=\w)\.(?:txt|jpe?g|png|gif|pdf|html?|mp[34]|json|xml|wav|md|csv)$|(?<=\d)\.0+$"
 )
-"""White space at the ends, and quotes of Python, which never mean another id."""
-_PERHAPS_MEANINGLESS = (
-    (
-        re.compile(
-            r"(?m)(?<=\w)\.(?:txt|jpe?g|png|gif|pdf|html?|mp[34]|json|xml|wav|md|csv)$|"
-            r"(?<=\d)\.0+$"
-        ),
-        "",
-    ),
-    (re.compile(r"(?m)^0+(?=\d+$)"), ""),
-)
-"""An extension, .0 and zeros in front."""
+_ZEROS = re.compile(r"(?m)^0+(?=\d+$)")
 
 
 def near_caution(rankings: Table, truth: Table) -> str:
@@ -69,17 +58,14 @@ def _near_ids(ranked: set[str], judged: set[str]) -> Mapping[str, str]:
     missing, others = judged - ranked, ranked - judged
     if not missing:
         return {}
-    exact = dict(_normal_forms(ranked, _MEANINGLESS))
-    pairs = {
-        text: exact[form] for form, text in _normal_forms(missing, _MEANINGLESS) if form in exact
-    }
+    exact = dict(_normal_forms(ranked))
+    pairs = {text: exact[form] for form, text in _normal_forms(missing) if form in exact}
     if not others:
         return pairs
     fold = all(len(set(map(str.casefold, ids))) >= _MOST * len(ids) for ids in (ranked, judged))
-    rules = (*_MEANINGLESS, *_PERHAPS_MEANINGLESS)
     unique = []
     for ids, wanted in ((judged, missing), (ranked, others)):
-        forms = _normal_forms(ids, rules, fold=fold)
+        forms = _normal_forms(ids, loose=True, fold=fold)
         times = Counter([form for form, _ in forms])
         unique.append(
             {form: text for form, text in forms if times.get(form) == 1 and text in wanted}
@@ -92,13 +78,23 @@ def _near_ids(ranked: set[str], judged: set[str]) -> Mapping[str, str]:
 
 
 def _normal_forms(
-    ids: Iterable[str], rules: Iterable[tuple[re.Pattern[str], str]], *, fold: bool = False
+    ids: Iterable[str], *, loose: bool = False, fold: bool = False
 ) -> list[tuple[str, str]]:
-    """Pairs of a normal form and its id; all ids at once, so that long data cost few calls."""
+    """Pairs of a normal form and its id; all ids at once, so that plain ones cost few calls.
+
+    White space at the ends and quotes of Python never mean another id. If `loose`, an extension,
+    .0 and zeros in front are left out, too, and with `fold` case.
+    """
     texts = [text for text in ids if text and "\n" not in text]
-    joined = unicodedata.normalize("NFKC", "\n".join(texts))
-    for pattern, replacement in rules:
-        joined = pattern.sub(replacement, joined)
+    joined = "\n".join(map(str.strip, texts))
+    if not joined.isascii():
+        joined = unicodedata.normalize("NFKC", joined)
+    if "'" in joined or '"' in joined:
+        joined = _QUOTED.sub(r"\2", joined)
+    if loose and "." in joined:
+        joined = _ENDING.sub("", joined)
+    if loose and "\n0" in f"\n{joined}":
+        joined = _ZEROS.sub("", joined)
     forms = (joined.casefold() if fold else joined).split("\n")
     return [*zip(forms, texts, strict=True)] if len(forms) == len(texts) else []
 
@@ -108,13 +104,13 @@ def _cut_ids(cut: set[str], whole: set[str]) -> dict[str, str]:
     longest = max(map(len, cut))
     begins: dict[str, list[str]] = {}
     for text in whole:
-        if len(text) > longest >= _SHORTEST_CUT:
+        if len(text) > longest >= _SHORTEST_CUT and not text[longest - 1 : longest + 1].isdigit():
             begins.setdefault(text[:longest], []).append(text)
     found = {text: begins[text][0] for text in cut if text in begins}
     return found if len(found) > 1 else {}
 
 
-_SHORTEST_CUT = 8
+_SHORTEST_CUT = 8  # and not within a number, since item12 and item123 are two items
 _MOST = 0.9
 
 

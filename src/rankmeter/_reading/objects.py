@@ -27,6 +27,8 @@ from rankmeter.errors._checks import brief
 
 _FEW_FIELDS = 64
 """Objects with more keys hold items."""
+_MOST_FIELDS = 1000
+"""Objects with more keys hold items, even if one is called like a field."""
 
 
 _SIDES: tuple[Side, Side] = ("rankings", "truth")
@@ -128,7 +130,9 @@ def _field_value(name: str, row: Mapping[Any, Any]) -> Any:
 
 def names_row(value: Mapping[Any, Any], *, whole: bool = False) -> bool:
     """Whether keys name a user and an item, or, unless a `whole` row is meant, a user alone."""
-    keys = [key for key in value if isinstance(key, str)]  # others are ids, perhaps of many users
+    if len(value) > _MOST_FIELDS:
+        return False
+    keys = [key for key in value if isinstance(key, str)]  # others are ids
     users = names_for_role("user", keys)
     if not users:
         return False
@@ -149,9 +153,9 @@ def is_record(value: Mapping[Any, Any]) -> bool:
 
 def are_plurals(data: Mapping[Any, Any]) -> bool:
     """Whether few keys are plurals or initials of names for a user and an item."""
-    names = [str(key).lower() for key in data]
-    if not 2 <= len(names) <= _FEW_FIELDS:
+    if not 2 <= len(data) <= _FEW_FIELDS:
         return False
+    names = [str(key).lower() for key in data]
     singular = [f"{name[:-3]}y" if name.endswith("ies") else name.rstrip("s") for name in names]
     return all(
         bool(names_for_role(role, singular)) or initials in names
@@ -181,7 +185,7 @@ def has_numbers(value: object) -> bool:
 def may_be_table(data: Mapping[Any, Any]) -> frozenset[str]:
     """The columns, if `{user: {item: number}}` looks like a table whose keys number the rows."""
     values = [*data.values()]
-    if data and _are_row_numbers(data) and have_common_fields(values):
+    if have_common_fields(values) and _are_row_numbers(data):
         return frozenset(values[0])
     return frozenset(data) if _are_columns_by_row(data) else frozenset()
 

@@ -59,6 +59,23 @@ def compare_orders(users: pl.Series, ranks: pl.Series, scores: pl.Series) -> Ord
 _FEW_STARTS = 4
 
 
+def have_no_gaps(users: pl.Series, ranks: pl.Series) -> bool:
+    """Whether the ranks of each user are certainly not above the number of its rows.
+
+    Ranks that differ and have no gap add up to the least number; ties may be more.
+    """
+    rank = ranks.to_numpy()
+    starts = users.ne_missing(users.shift()).to_numpy().copy()
+    starts[:1] = True
+    first = np.flatnonzero(starts)
+    if _FEW_STARTS * first.size <= rank.size and users.filter(starts).n_unique() == first.size:
+        n = np.diff(np.append(first, rank.size))
+        return bool((np.maximum.reduceat(rank, first) <= n).all())
+    code = _codes(users)
+    n, total = np.bincount(code), np.bincount(code, weights=rank)
+    return bool((total <= n * (n + 1) / 2).all())
+
+
 def compare_in_pieces(
     pieces: Callable[[], Iterable[pl.DataFrame]], n_rows: int
 ) -> tuple[Orders, int]:
@@ -121,13 +138,15 @@ def _compare(
 
     `starts` says where a user follows another one, and `grouped` whether each does so once.
     """
-    same = ~starts[1:]
-    if not grouped or not ((rank[1:] >= rank[:-1]) | starts[1:]).all():  # missing ones are not
+    # Few rows do not follow the one before, so that only these need a look at their users.
+    falls = np.flatnonzero(~(rank[1:] >= rank[:-1]))  # missing ranks, too
+    if not grouped or not starts[falls + 1].all():
         code, rank, score = _by_rank(codes(), rank, score)
-        same = code[1:] == code[:-1]
-    worse = (rank[1:] > rank[:-1]) & same
-    pairs = (score[1:] > score[:-1], score[1:] == score[:-1])
-    return Orders(*(int(np.count_nonzero(worse & pair)) for pair in pairs))
+        starts = np.append(True, code[1:] != code[:-1])
+    rises = np.flatnonzero(~(score[1:] < score[:-1]))
+    rises = rises[~starts[rises + 1] & (rank[rises + 1] > rank[rises])]
+    pairs = score[rises + 1] > score[rises], score[rises + 1] == score[rises]
+    return Orders(*(int(np.count_nonzero(pair)) for pair in pairs))
 
 
 def _codes(users: pl.Series) -> IntArray:
