@@ -68,8 +68,10 @@ def _ends(table: Table) -> set[Any] | None:
     rows = table.rows
     if isinstance(rows, InFrame) and rows.in_memory and len(rows):
         items = rows.items().to_series()
-        wanted = _FILLERS.get(rows.item_type, ())
-        return {*items.filter(items.is_in(wanted)).unique()} if table.order == "score" else None
+        if table.order != "score":
+            return None
+        is_filler = items.is_in(_FILLERS.get(rows.item_type, ()))
+        return {*items.filter(is_filler).unique()} if is_filler.any() else set()
     if not isinstance(rows, Lists) or {*map(type, rows.containers)} != {list}:
         return None
     return {*map(itemgetter(-1), rows.containers), *map(itemgetter(0), rows.containers)}
