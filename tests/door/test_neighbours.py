@@ -192,3 +192,28 @@ def test_no_hint_names_a_word_as_the_relevant_one(words):
 )
 def test_what_is_no_table_is_refused_with_an_error_of_rankmeter(rankings, options):
     refused(ask(rm.evaluate, rankings, {1: [2]}, "rr", **options))
+
+
+LISTS = [["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]]
+MATRIX = np.array([[0.9, 0.5, 0.1], [0.5, 0.9, 0.1], [0.9, 0.1, 0.5]])
+
+
+@pytest.mark.parametrize("users", [[0, 2], [0, 1, 2, 3], ["x", "y", "z"], [1, 2, 3]], ids=str)
+def test_users_of_lists_by_position_are_named_as_the_message_says(users):
+    ids = users if len(users) == len(LISTS) else range(len(LISTS))
+    truth = {user: ["b"] for user in users}
+    numbers = {user: [1] for user in users}
+    for given, judged, names in (
+        (LISTS, truth, {"lists": LISTS, "users": ids}),
+        (rm.Scores(MATRIX), numbers, {"matrix": MATRIX, "rm": rm, "ids": ids}),
+    ):
+        answer = ask(rm.evaluate, given, judged, "rr")
+        refused(answer, r"Name the users: ")
+        written = answer.error.partition("Name the users: ")[2].removesuffix(".")
+        if 3 in users and 0 in users:  # more users than lists: none of these is missing
+            continue
+        named = eval(written, {"__builtins__": {"dict": dict, "zip": zip, "range": range,
+                     "enumerate": enumerate, "True": True}, **names})  # fmt: skip
+        right(
+            ask(rm.evaluate, named, judged, "rr"), naive(dict(zip(ids, LISTS, strict=True)), truth)
+        )

@@ -475,7 +475,8 @@ def _file(extension: str, frame_of: Callable[..., pl.DataFrame], write: Callable
     return to_file
 
 
-def _trec(frame: pl.DataFrame, path: Path) -> None:
+def write_trec(frame: pl.DataFrame, path: Path) -> None:
+    """Write a run, or judgments if the frame has no scores."""
     if "score" in frame.columns:
         lines = [f"{u} Q0 {i} 1 {n!r} t" for u, i, n in frame.rows()]
     else:
@@ -547,7 +548,7 @@ RANKED: dict[str, Callable[..., Any]] = {
     "ranks in csv": _file(".csv", _ranks, lambda frame, path: frame.write_csv(path)),
     "ranks in parquet": _file(".parquet", _ranks, lambda frame, path: frame.write_parquet(path)),
 }
-TREC = _file(".txt", _frame, _trec)
+TREC = _file(".txt", _frame, write_trec)
 NESTED: dict[str, Callable[..., Any]] = {
     "list columns": lambda case, side, _: _list_columns(case, side),
     "list columns in pandas": lambda case, side, _: _list_columns(case, side).to_pandas(),

@@ -19,6 +19,7 @@ import polars as pl
 
 import rankmeter as rm
 from fuzz import judge
+from fuzz.doors import write_trec
 from fuzz.harness import TESTS, Failure
 from fuzz.readers import dataset
 from rankmeter import _engine
@@ -133,14 +134,6 @@ def _file(extension: str, write: Callable[[pl.DataFrame, Path], None]) -> Callab
     return to_file
 
 
-def _trec(frame: pl.DataFrame, path: Path) -> None:
-    if "score" in frame.columns:
-        lines = [f"{u} Q0 {i} 1 {n!r} t" for u, i, n in frame.rows()]
-    else:
-        lines = [f"{u} 0 {i} {n!r}" for u, i, n in frame.rows()]
-    path.write_text("\n".join(lines), encoding="utf-8")
-
-
 def _dict(data: Any, side: str, draw: Random, _: Path) -> Any:
     found: dict[Any, dict[Any, float]] = {}
     for user, item, number in _shuffled(data, draw):
@@ -166,7 +159,7 @@ FORMS: dict[str, Callable[..., Any]] = {
     "jsonl": _file(".jsonl", lambda frame, path: frame.write_ndjson(path)),
     "parquet": _file(".parquet", lambda frame, path: frame.write_parquet(path)),
     "json": _json,
-    "trec": _file(".txt", _trec),
+    "trec": _file(".txt", write_trec),
 }
 
 

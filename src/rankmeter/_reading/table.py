@@ -403,17 +403,16 @@ def _refuse_positions_beside_others(rankings: Table, truth: Table) -> None:
             problem = f"has {counted(len(users), 'list')}, so which list is missing is not known"
         else:
             problem = f"names {counted(len(users), 'user')}: {format_few(users)}"
-        remedy = (
-            f"users=range({n})"
-            if table.source == "Scores"
-            else "dict(enumerate(lists))"
-            if {*map(str, users)} <= {*map(str, range(n))}
-            else "dict(zip(users, lists, strict=True))"
-        )
+        are_numbers = {*map(str, users)} <= {*map(str, range(n))}
+        if table.source == "Scores":
+            remedy = f"rm.Scores(matrix, users={f'range({n})' if are_numbers else 'ids'})"
+        else:
+            lists = "enumerate(lists)" if are_numbers else "zip(users, lists, strict=True)"
+            remedy = f"dict({lists})"
         raise DataError(
-            f"The {side} side ({table.source}) has no names of users: its {counted(n, 'list')} are "
-            f"those of users 0 to {n - 1}. The {other_side} side ({other.source}) {problem}. Name "
-            f"the users of both sides, for example {remedy}."
+            f"The {side} side ({table.source}) has no names of users, so its "
+            f"{counted(n, 'list')} are those of users 0 to {n - 1}. The {other_side} side "
+            f"({other.source}) {problem}. Name the users: {remedy}."
         )
 
 
