@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankmeter._reading.shapes import LISTINGS, MAPPINGS
-from rankmeter_docs.rst import code, table
+from rankmeter_docs.rst import code
 
 KOREAN = {
     "a table that `to_dict('split')` of pandas has written": (
@@ -34,16 +34,22 @@ KOREAN = {
 
 def english() -> str:
     """All shapes in the order in which they are tried."""
-    return _table(["what it is", "example"], {})
+    return _numbered({})
 
 
 def korean() -> str:
     """All shapes in the order in which they are tried, in Korean."""
-    return _table(["뜻", "보기"], KOREAN)
+    return _numbered(KOREAN)
 
 
-def _table(head: list[str], names: dict[str, str]) -> str:
-    shapes = [*MAPPINGS, *LISTINGS]
-    said = [names[s.name] if names else s.name.replace("`", "``") for s in shapes]
-    rows = [(name, code(shape.example)) for name, shape in zip(said, shapes, strict=True)]
-    return table(head, rows, widths=[40, 60])
+def _numbered(names: dict[str, str]) -> str:
+    """A numbered list for dictionaries and one for lists; long examples wrap in it."""
+    lists = [
+        "\n".join(
+            f"{number}. {names[one.name] if names else one.name.replace('`', '``')}: "
+            f"{code(one.example)}"
+            for number, one in enumerate(shapes, start=1)
+        )
+        for shapes in (MAPPINGS, LISTINGS)
+    ]
+    return "\n\n..\n\n".join(lists)
