@@ -108,7 +108,7 @@ def _array_columns(data: Any) -> frozenset[str]:
     return frozenset(name for name, kind in data.dtypes if kind.startswith("array<"))
 
 
-class Rows(NamedTuple):
+class RowsOfLists(NamedTuple):
     """A Spark DataFrame with a row for each item, and what is known of the lists it came from."""
 
     data: Any
@@ -116,7 +116,7 @@ class Rows(NamedTuple):
     empty_users: pl.Series | None = None  # users with an empty list
 
 
-def rows_of_lists(data: Any, columns: Mapping[str, str] | None) -> Rows:
+def rows_of_lists(data: Any, columns: Mapping[str, str] | None) -> RowsOfLists:
     """Make a row for each item of arrays of ids or structs, such as those of ALS; or no change.
 
     Raises
@@ -126,12 +126,12 @@ def rows_of_lists(data: Any, columns: Mapping[str, str] | None) -> Rows:
     """
     source, nested = describe_type(data), _array_columns(data)
     if not nested:
-        return Rows(data, columns)
+        return RowsOfLists(data, columns)
     whole = Columns(data.columns, lambda _: {}, source, nested=nested)
     names = resolve_roles(whole, "rankings", columns)
     user, item = names["user"], names["item"]
     if item not in nested:
-        return Rows(data, columns)
+        return RowsOfLists(data, columns)
     key, lists = quote_name(user), quote_name(item)
     with _translate_query_errors(source):
         (found,) = data.selectExpr(
@@ -176,7 +176,7 @@ def rows_of_lists(data: Any, columns: Mapping[str, str] | None) -> Rows:
     select = [
         f"{sql} AS {quote_name(label[role])}" for role, sql in {"user": "user", **parts}.items()
     ]
-    return Rows(rows.selectExpr(*select), label, empty_users)
+    return RowsOfLists(rows.selectExpr(*select), label, empty_users)
 
 
 def open_in_spark(data: object) -> object:
