@@ -29,20 +29,19 @@ def describe_lists(name: str, column: Any, users: Any) -> str:
     if not isinstance(column, pl.Series) or column.dtype != pl.String or column.is_empty():
         return ""
     texts = column.drop_nulls()
-    look_at = isinstance(users, pl.Series) and not users.head(_FEW).is_duplicated().any()
-    if not look_at and not texts.head(1).str.contains(_BRACKETS).all():
-        return ""
-    if len(texts) and texts.str.contains(_BRACKETS).all():
+    if texts.head(1).str.contains(_BRACKETS).any() and texts.str.contains(_BRACKETS).all():
         return _remedy(name, texts[0], r"""[^\s,'\"\[\]]+""")
     if not isinstance(users, pl.Series) or users.dtype.is_nested():  # such users are refused later
         return ""
-    if not users.is_duplicated().any():
-        for look, part in _WITHOUT_BRACKETS.items():
-            n = texts.str.count_matches(part)
-            if texts.str.contains(look).all() and (n > 1).mean() > 0.5:  # type: ignore[operator]
-                several = int(n.arg_max() or 0)
-                if n[several] > 2 or n.n_unique() > 1:
-                    return _remedy(name, texts[several], part)
+    # Most tables repeat a user soon, so that few rows tell.
+    if users.head(_FEW).is_duplicated().any() or users.is_duplicated().any():
+        return ""
+    for look, part in _WITHOUT_BRACKETS.items():
+        n = texts.str.count_matches(part)
+        if texts.str.contains(look).all() and (n > 1).mean() > 0.5:  # type: ignore[operator]
+            several = int(n.arg_max() or 0)
+            if n[several] > 2 or n.n_unique() > 1:
+                return _remedy(name, texts[several], part)
     return ""
 
 
