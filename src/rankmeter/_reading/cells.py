@@ -33,7 +33,7 @@ def describe_lists(name: str, column: Any, users: Any) -> str:
         return _remedy(name, texts[0], r"""[^\s,'\"\[\]]+""")
     if not isinstance(users, pl.Series) or users.dtype.is_nested():  # such users are refused later
         return ""
-    # Most tables repeat a user soon, so that few rows tell.
+    # Most tables repeat a user soon, so that a few rows are enough.
     if users.head(_FEW).is_duplicated().any() or users.is_duplicated().any():
         return ""
     for look, part in _WITHOUT_BRACKETS.items():
