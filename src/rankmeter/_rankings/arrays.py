@@ -8,11 +8,12 @@ Arrays of one length are selected and joined together.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter.errors import DataError
@@ -206,10 +207,46 @@ class Parallel:
         return replace(self, **{name: c if c is None else c[rows] for name, c in columns.items()})
 
 
-def concatenate_fields(blocks: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+Join: TypeAlias = Callable[[object, Sequence[npt.NDArray[Any]]], npt.NDArray[Any]]
+"""Concatenates arrays; its first argument names what they are."""
+
+
+def concatenate(_: object, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Concatenate arrays into a new one."""
+    return np.concatenate(arrays)
+
+
+class Growing:
+    """Concatenates arrays as `concatenate`, but leaves space behind each result.
+
+    Where the first array is the last result of the same name, only the others are copied. Earlier
+    results stay as they are: nothing writes into an array that was returned.
+    """
+
+    def __init__(self) -> None:
+        self._spaces: dict[object, npt.NDArray[Any]] = {}
+
+    def __reduce__(self) -> tuple[type[Growing], tuple[()]]:
+        return Growing, ()  # a copy leaves space of its own
+
+    def __call__(self, name: object, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        first, *others = arrays
+        n, space = sum(map(len, arrays)), self._spaces.get(name)
+        if space is None or first.base is not space or n > len(space):
+            space = np.empty((n + n // 2, *first.shape[1:]), np.result_type(*arrays))
+            space[: len(first)] = first
+            self._spaces[name] = space
+        if others:
+            np.concatenate(others, out=space[len(first) : n])
+        return space[:n]
+
+
+def concatenate_fields(
+    blocks: Sequence[Any], names: Sequence[str], join: Join = concatenate
+) -> dict[str, Any]:
     """Concatenate the named arrays of all blocks; None where a block has None."""
     columns = {name: [getattr(block, name) for block in blocks] for name in names}
     return {
-        name: None if any(array is None for array in arrays) else np.concatenate(arrays)
+        name: None if any(array is None for array in arrays) else join(name, arrays)
         for name, arrays in columns.items()
     }
