@@ -319,10 +319,7 @@ def test_a_damaged_state_is_an_error(keep):
 
 
 WORKER = """
-import copy
-import itertools
 import json
-import pickle
 import sys
 
 import torch.distributed as dist
