@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from code_lines import count_code_lines, loaded_files
 
 import rankmeter as rm
 from rankmeter.metrics import METRICS, register, unregister
@@ -205,6 +206,28 @@ def packages_of(code, **more):
         **more,
     )
     return {name.split(".")[0] for name in ast.literal_eval(ran.stderr.splitlines()[-1])}
+
+
+FRAMES = """
+import polars as pl
+import rankmeter as rm
+rankings = pl.DataFrame({"user": ["a", "a", "b"], "item": ["x", "y", "x"], "rank": [1, 2, 1]})
+truth = pl.DataFrame({"user": ["a", "b"], "item": ["x", "y"]})
+"""
+EVALUATE = FRAMES + 'rm.evaluate(rankings, truth, ["ndcg@10"])'
+COMPARE = FRAMES + 'rm.compare({"a": rankings, "b": rankings.reverse()}, truth, ["ndcg@10"])'
+
+
+@pytest.mark.parametrize(("code", "most"), [(EVALUATE, 18_400), (COMPARE, 21_300)])
+def test_few_lines_are_loaded_to_evaluate_and_to_compare(code, most):
+    """Who changes `evaluate` can rule out the rest; lower these numbers when they fall."""
+    assert sum(map(count_code_lines, loaded_files(code))) <= most
+
+
+def test_a_metric_loads_its_file_and_no_other():
+    families = {Path(sys.modules[spec.family].__file__) for spec in METRICS.values()}
+    assert families & {*loaded_files(EVALUATE)} == {PACKAGE / "metrics" / "ndcg.py"}
+    assert not families & {*loaded_files("import rankmeter as rm; dir(rm)")}
 
 
 def command_line(*words):
