@@ -37,7 +37,7 @@ _HOMES = {
     "compare_values": "_evaluation.values",
     "compute_metrics": "_training.callbacks",
     "scorer": "_training.callbacks",
-    "curve": "_evaluation.evaluate",
+    "curve": "_evaluation.curve",
     "Description": "splits._describe",
     "Estimate": "_results.estimates",
     "Metric": "metrics",
@@ -60,8 +60,16 @@ _HOMES = {
     "sample_size": "_evaluation.planning",
 }
 _MODULES = (
-    *("baselines", "datasets", "errors", "ir_measures", "keras", "metrics", "pyterrier", "splits"),
-    *("testing", "torch"),
+    "baselines",
+    "datasets",
+    "errors",
+    "ir_measures",
+    "keras",
+    "metrics",
+    "pyterrier",
+    "splits",
+    "testing",
+    "torch",
 )
 if TYPE_CHECKING:
     from typing import Any
@@ -76,7 +84,7 @@ if TYPE_CHECKING:
     from rankmeter import splits as splits
     from rankmeter import testing as testing
     from rankmeter import torch as torch
-    from rankmeter._evaluation.evaluate import curve as curve
+    from rankmeter._evaluation.curve import curve as curve
     from rankmeter._evaluation.evaluate import evaluate as evaluate
     from rankmeter._evaluation.evaluator import Evaluator as Evaluator
     from rankmeter._evaluation.link_prediction import LinkQueries as LinkQueries
@@ -152,12 +160,10 @@ def __getattr__(name: str) -> Any:
         return sorted(public, key=lambda n: (not n.isupper(), not n[0].isupper(), n))
     if name[0].isupper() and name not in _HOMES and name in (names := _metric_names()):
         return import_module("rankmeter.metrics").metric(names[name])
-    if name in _HOMES:
-        value = getattr(import_module(f"rankmeter.{_HOMES[name]}"), name)
-    elif name in _MODULES:
-        value = import_module(f"rankmeter.{name}")
-    else:
+    if name not in _HOMES and name not in _MODULES:
         raise AttributeError(f"module 'rankmeter' has no attribute {name!r}")
+    load = import_module("rankmeter._annexes").annex
+    value = getattr(load(_HOMES[name]), name) if name in _HOMES else load(name)
     globals()[name] = value
     return value
 

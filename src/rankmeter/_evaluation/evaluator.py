@@ -11,7 +11,8 @@ from rankmeter._choices import Choices, takes_aliases, takes_choices
 from rankmeter._engine.choose import EngineName, Reading, parse_engine
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.batches import Batches, Keep
-from rankmeter._evaluation.evaluate import curve_of_question, evaluate_question
+from rankmeter._evaluation.curve import curve_of_question
+from rankmeter._evaluation.evaluate import evaluate_question
 from rankmeter._evaluation.question import DEFAULT_METRICS, Question
 from rankmeter._evaluation.systems import compare_question
 from rankmeter._results.comparison import Comparison
