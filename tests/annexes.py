@@ -23,6 +23,18 @@ LISTS = ("src/rankmeter/__init__.py", "tests/conftest.py")
 """Files in which modules and files of tests have lines of their own."""
 
 
+def present(table, **needed):
+    """The entries of a table without those that need an annex that was taken out.
+
+    `needed` has the annex by name of the entry, up to a comma: ``show="show"``.
+    """
+    return {
+        name: value
+        for name, value in table.items()
+        if needed.get(name.partition(",")[0]) in {None, *ANNEXES}
+    }
+
+
 def with_dependents(name):
     """An annex and the annexes that need it."""
     found = {name}
@@ -41,7 +53,7 @@ def take_out(root, names):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for test in ANNEXES[name]["tests"]:
             if test.startswith("tests/"):
-                (root / test).unlink()
+                (root / test).unlink(missing_ok=True)  # may belong to another annex, too
                 files.append(test.removeprefix("tests/"))
             else:
                 delete_examples(package, test)
@@ -82,14 +94,15 @@ def delete_entries(path, names):
 
 
 def copy(root):
-    """Copy the files that git knows or would add, and compiled code."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode()
-    compiled = [p.relative_to(ROOT) for p in ROOT.glob("src/rankmeter/_native/native*.*")]
-    for name in {*map(Path, names.rstrip("\0").split("\0")), *compiled}:
-        if (ROOT / name).is_file():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, root / name)
+    """Copy the files that git knows or would add, or all where it knows none; compiled code."""
+    known = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(known, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    files = {ROOT / name for name in listed.split("\0") if name} or {*ROOT.rglob("*")}
+    files |= {*ROOT.glob("src/rankmeter/_native/native*.*")}
+    for path in filter(Path.is_file, files):
+        copied = root / path.relative_to(ROOT)
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copied)
 
 
 def tests_pass_without(names, options):

@@ -17,6 +17,8 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
         "folders": ["_show"],
         "tests": [
             "tests/results/test_show.py",
+            "tests/laws/forked.py",
+            "tests/laws/test_forks.py",
             "rankmeter._results.summary.Summary.show",
         ],
         "needs": [],
@@ -25,6 +27,8 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
         "folders": ["_report", "_cli/report.py"],
         "tests": [
             "tests/results/report_data.py",
+            "tests/laws/forked.py",
+            "tests/laws/test_forks.py",
             "tests/results/conftest.py",
             "tests/results/test_chart_parts.py",
             "tests/results/test_charts.py",
@@ -42,6 +46,8 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
         "folders": ["_explain", "_cli/explain.py"],
         "tests": [
             "tests/evaluation/test_explain.py",
+            "tests/laws/forked.py",
+            "tests/laws/test_forks.py",
             "rankmeter._evaluation.evaluator.Evaluator.explain",
         ],
         "needs": [],
@@ -50,6 +56,8 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
         "folders": ["_training", "keras.py", "torch.py"],
         "tests": [
             "tests/evaluation/test_accumulator.py",
+            "tests/laws/forked.py",
+            "tests/laws/test_forks.py",
             "tests/evaluation/test_exact_sums.py",
             "tests/evaluation/test_trainers.py",
             "rankmeter._evaluation.evaluator.Evaluator.accumulator",

@@ -22,6 +22,10 @@ ABOVE = {"", "__main__", "_cli", "baselines", "datasets", "ir_measures", "pyterr
 """What is above the core, too, and may import annexes. The root only names what it imports."""
 
 
+EVERY = pytest.mark.annex("show", "report", "explain", "training")
+"""What holds where nothing was taken out."""
+
+
 def annex_of(module):
     """The annex that a module belongs to; None for all others."""
     for name, entry in ANNEXES.items():
@@ -62,6 +66,7 @@ def calls_of_annexes():
                 yield module, call.args[0].value, node.attr
 
 
+@EVERY
 def test_what_is_asked_of_an_annex_exists():
     calls = [*calls_of_annexes()]
     assert {annex_of(module) for _, module, _ in calls} == {*ANNEXES}
@@ -83,12 +88,14 @@ def test_what_belongs_to_an_annex_exists(name):
             assert ">>>" in vars(getattr(importlib.import_module(module), kind))[function].__doc__
 
 
+@EVERY
 def test_marks_name_annexes():
     for path in (ROOT / "tests").rglob("*.py"):
         for names in re.findall(r"mark\.annex\((.*?)\)", path.read_text("utf-8")):
             assert {*re.findall(r'"(\w+)"', names)} <= ANNEXES.keys(), path
 
 
+@pytest.mark.annex("show")
 def test_what_was_taken_out_is_missed_by_name(tmp_path):
     copy(tmp_path)
     take_out(tmp_path, with_dependents("show"))
@@ -106,6 +113,7 @@ def test_what_was_taken_out_is_missed_by_name(tmp_path):
     assert not (tmp_path / "src" / "rankmeter" / "_report").exists()
 
 
+@pytest.mark.annex("show")
 def test_a_package_that_an_annex_needs_is_named_by_itself(monkeypatch):
     with pytest.raises(MissingDependencyError, match=r"needs rankmeter\._nothing, which was taken"):
         annex("_nothing.at_all")
