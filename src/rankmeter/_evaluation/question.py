@@ -210,6 +210,8 @@ _DOUBTS = (
 
 
 def _with_doubts(table: Table, judged: Table) -> Table:
+    if not table.rows.in_memory:
+        return table
     for doubt in _DOUBTS:
         table = table.with_caution(doubt(table, judged))
     return table
@@ -337,6 +339,7 @@ class Question:
         judged, tables = unify_all_id_types(judged.with_caution(label_caution(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.with_caution(threshold_caution(judged))
+        tables = self.reading.cut(tables)
         tables = {
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }

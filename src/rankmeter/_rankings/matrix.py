@@ -142,7 +142,9 @@ class MatrixRows(ByUser):
         columns = np.tile(np.arange(len(self.column_ids)), len(self.users))
         return self.column_ids.take(columns if self.of_column is None else self.of_column)
 
-    def all_items(self) -> list[Ids]:
+    def all_ids(self, role: str) -> list[Ids]:
+        if role == "user":
+            return super().all_ids(role)
         columns = self.of_column
         return [self.column_ids if columns is None else self.column_ids.take(np.unique(columns))]
 
