@@ -274,10 +274,11 @@ class _Parts:
 
 def _part_by_row(n: int, codes: Codes, longest: Table) -> npt.NDArray[Any]:
     """Part number of each user, so that neighbors in the longest table share a part."""
-    user = codes.encode(longest.users)
-    first = np.flatnonzero(np.diff(user, prepend=-1))
+    lengths = longest.users.fold.rows
+    first = (np.cumsum(lengths) - lengths)[::-1]
     number = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
-    number[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
+    user = codes.encode(longest.users)[first]
+    number[user] = first * n // longest.height  # of several places, the first one
     return number.astype(np.min_scalar_type(n))
 
 

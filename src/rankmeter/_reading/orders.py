@@ -164,8 +164,7 @@ def _compare(groups: _Groups, rank: npt.NDArray[Any], score: FloatArray) -> Orde
     there = ~np.isnan(score)
     if groups.user is None and there.all() and rank.size:
         starts = groups.mark_starts()
-        # Few rows do not follow the one before, so that only these need a look at their users.
-        if starts[np.flatnonzero(~(rank[1:] >= rank[:-1])) + 1].all():  # nor where one is missing
+        if (starts[1:] | (rank[1:] >= rank[:-1])).all():  # not where a rank is missing
             return _count_pairs(starts, score, rank)
     there &= ~np.isnan(rank)
     if not (is_whole := bool(there.all())):
@@ -180,7 +179,7 @@ def _compare_whole_ranks(
 ) -> Orders | None:
     """Put each score at the place of its rank; None unless each user fills its places."""
     low, high = rank.min(), rank.max()
-    if not high - low < rank.size:
+    if not -_FAR < low <= high < low + rank.size:
         return None
     place = groups.spread(groups.starts - int(low))
     place += rank.astype(np.int64)
@@ -216,6 +215,7 @@ def _compare_ranks_with_gaps(groups: _Groups, rank: npt.NDArray[Any], score: Flo
 
 
 _CELLS_PER_ROW = 8
+_FAR = 2**53
 
 
 def _mark_changes(user: IntArray) -> BoolArray:
