@@ -15,7 +15,15 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._evidence.hits import IntArray
-from rankmeter._reading.by_user import Ids, IdSeries, Objects, as_ids, to_series
+from rankmeter._reading.by_user import (
+    Ids,
+    IdSeries,
+    Objects,
+    as_ids,
+    fold_runs,
+    has_runs,
+    to_series,
+)
 from rankmeter._reading.table import Table
 from rankmeter.errors._forked import can_compute
 
@@ -66,11 +74,8 @@ class Codes:
         filled = [ids for ids in columns if len(ids)]
         if _are_few(filled) or _dense_range(filled) is not None:
             return cls(distinct_ids(columns))
-        folded = [_collapse_runs(ids.to_series()) for ids in filled]
-        codes = cls(_unique_ids([values for values, _ in folded]))
-        codes._known = [
-            (ids, codes._repeat_codes(*fold)) for ids, fold in zip(filled, folded, strict=True)
-        ]
+        codes = cls(_unique_ids([ids.fold.values for ids in filled]))
+        codes._known = [(ids, codes._spread_codes(ids)) for ids in filled]
         return codes
 
     def encode(self, ids: Ids | pl.Series) -> IntArray:
@@ -84,12 +89,11 @@ class Codes:
             return dense
         if self._are_few(ids):
             return self._look_up_in_dict(ids)
-        return self._repeat_codes(*_collapse_runs(ids.to_series()))
+        return self._spread_codes(ids)
 
-    def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
-        """Codes of ids in runs: the code of each value, repeated by the length of its run."""
-        code = self._look_up_by_polars(values)
-        return code if lengths is None else np.repeat(code, lengths)
+    def _spread_codes(self, ids: Ids) -> IntArray:
+        """Codes of ids, of which fewer are looked up."""
+        return ids.fold.spread(self._look_up_by_polars(ids.fold.values))
 
     def find(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of any ids; -1 for ids not in `users`."""
@@ -152,7 +156,9 @@ def distinct_ids(columns: Sequence[Ids]) -> Ids:
         for ids in filled:
             present[_offsets_from_lowest(ids, ends[0])] = True
         return IdSeries(to_series(np.flatnonzero(present) + ends[0]).cast(dtype))
-    return _unique_ids([_collapse_runs(ids)[0].cast(dtype) for ids in all_series])
+    folds = [fold_runs(ids) for ids in all_series]
+    values = [fold.values if fold else ids for fold, ids in zip(folds, all_series, strict=True)]
+    return _unique_ids([ids.cast(dtype) for ids in values])
 
 
 def _unique_ids(columns: Sequence[pl.Series]) -> IdSeries:
@@ -177,18 +183,6 @@ def _dense_range(columns: Sequence[Ids]) -> tuple[int, int] | None:
     return (low, high) if are_dense(low, high, sum(map(len, columns))) else None
 
 
-def runs_of_ids(ids: pl.Series) -> pl.DataFrame | None:
-    """Value and length of each run of equal ids; None if the first runs are short."""
-    first = ids.slice(0, 1000)
-    return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
-
-
-def _collapse_runs(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
-    """Collapse runs of equal ids to (values, lengths); (ids, None) if the first runs are short."""
-    runs = runs_of_ids(ids)
-    return (ids, None) if runs is None else (runs["value"], runs["len"].to_numpy())
-
-
 def are_dense(low: int, high: int, n: int) -> bool:
     """Whether `n` integer ids are dense enough for a lookup table, so that no hashing is needed."""
     return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
@@ -210,7 +204,7 @@ _SAMPLE = 1000
 def is_grouped_by_user(table: Table) -> bool:
     """Whether user ids are text and the rows of each user seem to be contiguous."""
     users = table.users
-    return users.type == "String" and runs_of_ids(users.to_series().head(_SAMPLE)) is not None
+    return users.type == "String" and has_runs(users.to_series())
 
 
 def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
@@ -296,10 +290,11 @@ class _Parts:
 
 def _part_by_row(n: int, codes: Codes, longest: Table) -> npt.NDArray[Any]:
     """Part number of each user, so that neighbors in the longest table share a part."""
-    user = codes.encode(longest.users)
-    first = np.flatnonzero(np.diff(user, prepend=-1))
+    lengths = longest.users.fold.rows
+    first = (np.cumsum(lengths) - lengths)[::-1]
     number = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
-    number[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
+    user = codes.encode(longest.users)[first]
+    number[user] = first * n // longest.height  # of several places, the first one
     return number.astype(np.min_scalar_type(n))
 
 

@@ -6,7 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, Self, TypeAlias, cast
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,18 @@ def to_series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
 def count_distinct(ids: pl.Series) -> int:
     """Number of distinct ids; `pl.Series.n_unique` needs threads, which a forked child lacks."""
     return len(ids.value_counts())
+
+
+class Fold(NamedTuple):
+    """A column of ids as fewer values: those of runs of equal ids, or the distinct ones."""
+
+    values: pl.Series
+    rows: npt.NDArray[np.int64]  # how many rows each value has, or which value each row has
+    in_runs: bool
+
+    def spread(self, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Expand numbers of the values to a number for each row."""
+        return np.repeat(numbers, self.rows) if self.in_runs else numbers[self.rows]
 
 
 class Ids(ABC):
@@ -73,6 +86,11 @@ class Ids(ABC):
     def filter(self, mask: npt.NDArray[np.bool_]) -> Self:
         """Select ids by mask."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
+
+    @property
+    def fold(self) -> Fold:
+        """The ids as fewer values: of each run if the first runs are long, or the distinct ones."""
+        return IdSeries(self.to_series()).fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +140,49 @@ class IdSeries(Ids):
 
     def to_series(self) -> pl.Series:
         return self.ids
+
+    @cached_property
+    def fold(self) -> Fold:
+        return fold_runs(self.ids) or fold_values(self.ids)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"ids": self.ids}  # a pickle needs nothing else
+
+
+def has_runs(ids: pl.Series) -> bool:
+    """Whether the first ids are in long runs of equal ones."""
+    first = ids.head(_SHORT)
+    return 4 * len(first.rle()) <= len(first)
+
+
+def fold_runs(ids: pl.Series) -> Fold | None:
+    """Fold ids that `has_runs`; None for others."""
+    if not has_runs(ids):
+        return None
+    starts = ids.ne_missing(ids.shift())
+    if len(ids):
+        starts[0] = True
+    first = starts.arg_true()
+    return Fold(ids.gather(first), np.diff(np.append(first.to_numpy(), len(ids))), in_runs=True)
+
+
+def fold_values(ids: pl.Series) -> Fold:
+    """Fold ids in any order to distinct values."""
+    if ids.dtype.is_integer():
+        values = ids.unique(maintain_order=True)
+        places = values.to_frame("id").with_columns(place=pl.int_range(len(values)))
+        found = ids.to_frame("id").join(places, on="id", how="left", maintain_order="left")
+        return Fold(values, found["place"].to_numpy(), in_runs=False)
+    number = ids.cast(pl.String).cast(pl.Categorical).to_physical().to_numpy()
+    low, high = int(number.min(initial=2**32 - 1)), int(number.max(initial=0))
+    if high - low > 4 * len(ids):  # Polars numbers categories for the whole process
+        names = ids.cast(pl.String)
+        number = names.cast(pl.Enum(names.unique())).to_physical().to_numpy()
+        low, high = 0, len(ids)
+    row = np.full(max(high - low + 1, 0), -1)
+    row[number - low] = np.arange(len(ids))
+    place = np.cumsum(row >= 0) - 1
+    return Fold(ids.gather(row[row >= 0]), place[number - low], in_runs=False)
 
 
 def as_ids(ids: Ids | pl.Series) -> Ids:
@@ -224,7 +285,7 @@ class InFrame(Stored):
     def frame(self) -> pl.DataFrame:
         return self.rows
 
-    @property
+    @cached_property
     def users(self) -> Ids:
         """User of each row."""
         return IdSeries(self.rows["user"])

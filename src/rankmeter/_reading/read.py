@@ -48,7 +48,13 @@ from rankmeter._reading.numbers import (
     to_typed_series,
 )
 from rankmeter._reading.objects import first_object
-from rankmeter._reading.orders import compare_orders, count_by_rank, count_by_score
+from rankmeter._reading.orders import (
+    NO_PAIRS,
+    compare_orders,
+    compare_with_sizes,
+    count_by_rank,
+    count_by_score,
+)
 from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import (
     POLARS,
@@ -108,12 +114,14 @@ def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: B
     frame, empty, counts = _check_columns(read, roles, "rankings", extra)
     if "rank" in roles:
         check_ranks(frame["rank"], read.source, rounded=counts["rounded_ranks"])
-        _refuse_several_lists_by_rank(read, roles, frame)
+        rows, orders = InFrame(frame if unused is None else frame.drop(unused)), NO_PAIRS
         if unused is not None:
-            orders = compare_orders(frame["user"], frame["rank"], frame[unused])
+            orders = compare_orders(rows.users, frame["rank"], frame[unused])
             counts.update(count_by_rank(orders, frame.height))
-            frame = frame.drop(unused)
-        return _make_table(InFrame(frame), "rank", empty, read, counts)
+        if not orders.whole:
+            _refuse_several_lists_by_rank(read, roles, rows)
+        table = _make_table(rows, "rank", empty, read, counts)
+        return replace(table, origin=replace(table.origin, whole_ranks=orders.whole))
     if unused is not None:
         counts += count_by_score(compare_orders(frame["user"], frame[unused], frame["score"]))
         frame = frame.drop(unused)
@@ -139,19 +147,20 @@ def _refuse_several_lists(read: Columns, roles: Mapping[str, str], table: Table)
             refuse_lists_apart([rows], name, read.source)
 
 
-def _refuse_several_lists_by_rank(
-    read: Columns, roles: Mapping[str, str], frame: pl.DataFrame
-) -> None:
+def _refuse_several_lists_by_rank(read: Columns, roles: Mapping[str, str], rows: InFrame) -> None:
     """Refuse ranks that begin several times for a user, if a further column tells these apart."""
-    others = [name for name in read.names if name not in roles.values()]
-    if read.roles is not None or not others:
+    others = [
+        name
+        for name in read.names
+        if name not in roles.values() and normalize_name(name) not in SYNONYMS["score"]
+    ]
+    if read.roles is not None or not others or not rows:
+        return
+    frame = rows.frame()
+    if not compare_with_sizes(rows.users, frame["rank"])[0]:
         return
     last, n = pl.col("rank").max(), pl.len().alias("n")
-    if not frame.group_by("user").agg(last < pl.len()).to_series(1).any():
-        return
     for name in others:
-        if normalize_name(name) in SYNONYMS["score"]:
-            continue
         part = _hashable(read.fetch([name])[name]).alias("part")
         if len(part) != frame.height:
             return
