@@ -1,6 +1,6 @@
 """``llms.txt``: all metrics, options, conventions and commands on one page for language models.
 
-``make llms`` writes it without Sphinx, which copies it to the root of the pages. Links are relative.
+``make llms`` writes it, Sphinx copies it to the root of the pages; links are relative.
 """
 
 from __future__ import annotations
