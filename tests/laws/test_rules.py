@@ -26,7 +26,7 @@ POSITION = [
     "item-descending",
     "input",
 ]  # each item has a rank of its own
-SHARED = ["optimistic", "pessimistic", "realistic", "rounded", "together"]
+SHARED = ["optimistic", "pessimistic", *cases.SHARED]
 rankings = st.dictionaries(
     st.sampled_from([*"abcd"]),
     st.lists(st.tuples(st.sampled_from(ITEMS), st.sampled_from([-1.0, 0.0, 0.5])), min_size=1),

@@ -9,7 +9,6 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from test_contract import REFUSED
 
 import cases
 import rankmeter as rm
@@ -46,8 +45,7 @@ def leads(walk):
 def some_metrics(ties, n=4):
     """A few combinations of the options of each metric, without a cutoff and with one."""
     for name, spec in METRICS.items():
-        refuses, _ = REFUSED.get(name, (lambda _: False, ""))
-        every = [case for case in cases.of(spec) if case[0] in (None, 3) and not refuses(case[1])]
+        every = [case for case in cases.accepted(spec) if case[0] in (None, 3)]
         if ties == "item" or spec.open_ties:
             yield from (cases.metric(name, *case) for case in every[:: max(1, len(every) // n)])
 

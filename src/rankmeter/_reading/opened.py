@@ -55,6 +55,7 @@ from rankmeter._reading.spark import (
 from rankmeter._reading.table import Origin, Table, format_few
 from rankmeter._reading.text import file_state
 from rankmeter.errors import ColumnError, DataError
+from rankmeter.errors._checks import no_rows_error
 
 _EXAMPLES = 1000  # rows
 _PER_LINE = 16  # bytes of text that are read for a row; most lines are longer
@@ -214,7 +215,7 @@ def _open_pieces(
     """Open rankings in pieces, and read only a few rows."""
     roles = resolve_roles(read, "rankings", columns)
     if not sum(frames.heights):
-        raise DataError(f"{read.source} has no rows: there is nothing to evaluate.")
+        raise no_rows_error(read.source)
     first = next(n for n, height in enumerate(frames.heights) if height)
     if isinstance(frames, _ParquetParts):
         frames.files.refuse_damaged_columns(list(roles.values()))
