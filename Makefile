@@ -17,7 +17,7 @@ SPARK := $(if $(CI)$(shell command -v java),--group spark)
 PYTEST := python -m pytest -n auto --max-worker-restart=0
 GROUPS := --group test-all $(if $(CI),--group frameworks) $(SPARK)
 
-.PHONY: help demo test test-rest test-all test-wheel fuzz test-floor lint types docs llms picture bench bench-quick build conformance cluster sanitize clean
+.PHONY: help demo test test-rest test-all test-wheel annexes fuzz test-floor lint types docs llms picture bench bench-quick build conformance cluster sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make test-wheel   run README and documentation with an installed wheel, outside the checkout"
 	@echo "make test-floor   run the tests with the oldest supported dependencies"
 	@echo "make fuzz N=1000000 ARGS=readers.csv   run the fuzzers, or some of them, on N inputs each"
+	@echo "make annexes      take each annex out of a copy and run the other tests; ARGS=show for one"
 	@echo "make lint types   check style; check types"
 	@echo "make docs         build the documentation into docs/_build/html"
 	@echo "make llms         write docs/llms.txt again, the page for language models"
@@ -87,6 +88,9 @@ cluster: $(VENV)/.all
 
 sanitize: $(VENV)/.all
 	sh .ci/sanitize "$(BIN)"
+
+annexes: $(VENV)/.test
+	$(BIN)/python tests/annexes.py $(ARGS)
 
 fuzz: $(VENV)/.all
 	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)

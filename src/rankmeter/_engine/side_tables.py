@@ -33,7 +33,7 @@ from rankmeter._reading.by_user import Ids, as_ids, to_series
 from rankmeter._reading.table import Table, refuse_values
 from rankmeter.errors import NoOverlapError
 from rankmeter.metrics import SIDE_DATA, require
-from rankmeter.metrics.popularity import Border, mask_border_items
+from rankmeter.metrics.long_tail import Border, mask_border_items
 
 _FEW = 10
 """Users or items of training data and lists that can be other ones than those of the rankings."""

@@ -9,7 +9,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import polars as pl
 from rankmeter._choices import takes_choices_of
 from rankmeter._engine.memory import CountedQueries, refuse_unknown_candidates, score_queries
 from rankmeter._engine.scores import Scores, passed_size, size_error
+from rankmeter._evaluation.batches import Keep
 from rankmeter._evaluation.scored import (
     count_request,
     half_caution,
@@ -58,7 +59,6 @@ from rankmeter.errors._checks import brief, check_choice, check_flag, counted
 from rankmeter.metrics import Metric
 
 T = TypeVar("T")
-Keep = Literal["values", "moments"]
 AT_ONCE = 4096
 """Queries that are counted before ``moments`` makes values of them."""
 SIZES = 2 ** np.arange(17)
