@@ -50,7 +50,7 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
         "folders": ["_training", "keras.py", "torch.py"],
         "tests": [
             "tests/evaluation/test_accumulator.py",
-            "tests/evaluation/test_exact_sums.py",
+            "tests/statistics/test_sums.py",
             "tests/evaluation/test_trainers.py",
             "rankmeter._evaluation.evaluator.Evaluator.accumulator",
         ],
