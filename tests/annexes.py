@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 ANNEXES = runpy.run_path(str(ROOT / "src" / "rankmeter" / "_annexes.py"))["ANNEXES"]
-LISTS = ("src/rankmeter/__init__.py", "tests/conftest.py")
+LISTS = ("src/rankmeter/__init__.py", "src/rankmeter/_annexes.py", "tests/conftest.py")
 """Files in which modules and files of tests have lines of their own."""
 
 
@@ -58,7 +58,7 @@ def take_out(root, names):
             else:
                 delete_examples(package, test)
     words = [rf"rankmeter\.{m}\b|\"{m}[.\"]| import {m} as" for m in map(re.escape, modules)]
-    words += [f'^    "{re.escape(file)}":' for file in files]
+    words += [f'^ +"(tests/)?{re.escape(file)}"[:,]' for file in files]
     for path in (root / name for name in LISTS):
         lines = path.read_text("utf-8").splitlines(keepends=True)
         kept = [line for line in lines if not re.search("|".join(words), line)]

@@ -64,7 +64,7 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
             "tests/laws/forked.py",
             "tests/laws/test_forks.py",
             "tests/laws/test_hostile_options.py",
-            "tests/evaluation/test_exact_sums.py",
+            "tests/statistics/test_sums.py",
             "tests/evaluation/test_trainers.py",
             "rankmeter._evaluation.evaluator.Evaluator.accumulator",
         ],

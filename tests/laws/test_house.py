@@ -293,3 +293,22 @@ def test_a_metric_of_your_own_is_a_metric():
         assert [e.mean for e in result.values()] == [0.5, 0.5]
     finally:
         unregister("half_recall")
+
+
+def test_a_sentence_of_an_error_stands_once():
+    """At most three errors say the same in twenty characters or more: then it is a function."""
+    places = {}
+    for name, tree in MODULES.items():
+        texts = (
+            node
+            for error in ast.walk(tree)
+            if isinstance(error, ast.Raise)
+            for node in ast.walk(error)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        )
+        for node in texts:
+            for part in re.split(r"[.:;,?] ", node.value):
+                sentence = part.strip(" .:;,")
+                if len(sentence) >= 20 and " " in sentence:
+                    places.setdefault(sentence, set()).add((name, node.lineno))
+    assert not {said: where for said, where in places.items() if len(where) > 3}

@@ -116,7 +116,9 @@ class SideTables:
             else Codes(distinct_ids([side.baseline.users])),
         }
         tables = (self.truth, *self.systems.values())
-        known_ids = [ids for table in tables for ids in (table.users, table.empty_users)]
+        known_ids = [
+            ids for table in tables for ids in (*table.rows.all_ids("user"), table.empty_users)
+        ]
         return {
             name: codes.n < _FEW or any((codes.find(ids) >= 0).any() for ids in known_ids)
             for name, codes in users.items()

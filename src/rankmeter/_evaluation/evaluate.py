@@ -102,15 +102,14 @@ def evaluate(
         or file from part to whole. A whole item is at the place of its best part; the others are
         counted as ``collapsed_items``. The ground truth names whole items.
     engine : str
-        ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
-        keeps only the rows with judged items; the results are the same. So does ``spark`` with
+        ``memory`` holds all rankings in memory. ``disk`` cuts them into parts of whole users and
+        measures one part after the other; the results are the same. So does ``spark`` with
         Spark DataFrames, and Parquet files that Spark can read. ``auto`` chooses ``spark`` for
         Spark DataFrames, and ``disk`` for files and queries that do not fit into memory.
     memory : str or int, optional
-        Memory limit of ``disk``, ground truth and rows with judged items excluded: ``"2GiB"``,
-        ``"500MB"``, or a number of bytes. Data above it makes ``auto`` choose ``disk``, and
-        ``spark`` broadcasts this much at a time. Default: the free memory, but at most 2 GiB for
-        ``disk`` and ``spark``.
+        Memory limit of ``disk``, ground truth excluded: ``"2GiB"``, ``"500MB"``, or a number of
+        bytes. Data above it makes ``auto`` choose ``disk``, and ``spark`` broadcasts this much at a
+        time. Default: the free memory, but at most 2 GiB for ``disk`` and ``spark``.
     {choices}
 
     Returns

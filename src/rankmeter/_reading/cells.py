@@ -34,7 +34,7 @@ def describe_lists(name: str, column: Any, users: Any) -> str:
     if not isinstance(users, pl.Series) or users.dtype.is_nested():  # such users are refused later
         return ""
     # Most tables repeat a user soon, so that a few rows are enough.
-    if users.head(_FEW).is_duplicated().any() or users.is_duplicated().any():
+    if any(users.head(n).is_duplicated().any() for n in (_FEW, _FEW**2, len(users))):
         return ""
     for look, part in _WITHOUT_BRACKETS.items():
         n = texts.str.count_matches(part)

@@ -116,7 +116,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         Raises
         ------
         UsageError
-            If the result has no such user, the rankings were read in pieces, or only sums are kept.
+            If the result has no such user, the rankings are in Spark, or only sums are kept.
         DataError
             If rankings or ground truth have changed since.
 

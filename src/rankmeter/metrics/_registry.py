@@ -173,6 +173,7 @@ class Spec:
     spares : frozenset of str
         The evidence that some options do without; it is None if it was not given.
     low, high, bounds, increasing, reached, open_ties, shared, aggregate, synonyms, at, borders
+    refuses
         As in `register`; `range` is the range under any options and choices.
     cutoff : bool
         Whether it takes ``@k``.
@@ -204,6 +205,7 @@ class Spec:
     weighted: bool = False
     borders: Callable[[Mapping[str, Any]], list[Any]] | None = None
     bounds: Bounds | None = None
+    refuses: Callable[[Mapping[str, Any]], bool] | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -301,6 +303,11 @@ class Spec:
             if (ends := self.range(options, choices)) != (self.low, self.high):
                 others.setdefault(ends, []).append(text)
         return others
+
+    def refuses_together(self, options: Mapping[str, Any]) -> bool:
+        """Whether the metric refuses options, the others at their defaults."""
+        defaults = {name: option.default for name, option in self.options.items()}
+        return self.refuses is not None and self.refuses({**defaults, **options})
 
     @property
     def example(self) -> dict[str, Any]:
@@ -413,6 +420,7 @@ def register(
     at: str = "",
     borders: Callable[[Mapping[str, Any]], list[Any]] | None = None,
     bounds: Bounds | None = None,
+    refuses: Callable[[Mapping[str, Any]], bool] | None = None,
 ) -> Callable[[Callable[P, FloatArray | State]], Callable[P, FloatArray]]:
     """Register a function from evidence to one number per user as a metric.
 
@@ -458,6 +466,9 @@ def register(
     bounds : callable, optional
         From the options, ``k`` among them, and the choices that make the hits, to the range, for a
         metric whose range depends on them. Without it the range is always from `low` to `high`.
+    refuses : callable, optional
+        From the options to whether they contradict each other, so that the metric raises a
+        UsageError. The tests of all metrics expect this error instead of a value.
 
     Raises
     ------
@@ -470,7 +481,7 @@ def register(
             function, title, low=low, high=high, increasing=increasing, reached=reached,
             open_ties=open_ties, shared=shared, needs_relevant=needs_relevant,
             needs_items=needs_items, synonyms=synonyms, number_option=at, aggregate=aggregate,
-            borders=borders, bounds=bounds,
+            borders=borders, bounds=bounds, refuses=refuses,
         )  # fmt: skip
         if not METRICS.is_announced(spec):
             _refuse_taken_names(spec.name, spec.synonyms)

@@ -84,7 +84,18 @@ def _tail_borders(options: Mapping[str, Any]) -> list[Border]:
     return [(options["head"], options["size"])]
 
 
-@register("Share of the long tail", synonyms=("aplt", "tail_percentage"), borders=_tail_borders)
+def _tail_refuses(options: Mapping[str, Any]) -> bool:
+    """A share is below 1, and a count has no default."""
+    size = options["size"]
+    return size is None if options["head"] == "count" else size is not None and size >= 1
+
+
+@register(
+    "Share of the long tail",
+    synonyms=("aplt", "tail_percentage"),
+    borders=_tail_borders,
+    refuses=_tail_refuses,
+)
 def tail_share(
     lists: Lists,
     popularity: Popularity,
@@ -137,7 +148,13 @@ def tail_share(
     return mean_over_items(top, in_tail, k if denominator == "k" else None)
 
 
-@register("Count of the long tail", high=math.inf, synonyms=("aclt",), borders=_tail_borders)
+@register(
+    "Count of the long tail",
+    high=math.inf,
+    synonyms=("aclt",),
+    borders=_tail_borders,
+    refuses=_tail_refuses,
+)
 def tail_count(
     lists: Lists,
     popularity: Popularity,
