@@ -151,7 +151,11 @@ _PERHAPS_JUDGED = re.compile("label|target|answer|judg")
 
 def names_list(name: object, side: Side, *, strict: bool = False) -> bool:
     """Whether a name is that of lists of items of a side; `strict` leaves names that both have."""
-    text = normalize_name(name)
+    return _word_names_list(normalize_name(name), side, strict)
+
+
+@lru_cache(1000)
+def _word_names_list(text: str, side: Side, strict: bool) -> bool:
     if text in NUMBER_LISTS or any(text in SYNONYMS[role] for role in ("score", "rank", "gain")):
         return False
     if _JUDGED.search(text):
