@@ -318,7 +318,7 @@ def check_whole(
         error = error or scores.errors.get(entry.label)
         if error is not None:
             errors[entry.label] = error
-    return replace(scores, errors=errors)
+    return replace(scores, errors=errors) if errors or scores.errors else scores
 
 
 def _count_different_items(truth: Table, rankings: Table) -> int:

@@ -59,7 +59,7 @@ class Codes:
     """Codes of users: their index among the sorted ids. `codes` are known codes of some columns."""
 
     def __init__(self, users: Ids | pl.Series, codes: Sequence[tuple[Ids, IntArray]] = ()) -> None:
-        self.users, self._known = as_ids(users), codes
+        self.users, self._known = as_ids(users), [*codes]
         self.n = len(users)
         self.low: int | None = None
         if (ends := _dense_range([self.users])) is not None:
@@ -84,12 +84,16 @@ class Codes:
         for column, code in self._known:
             if column is ids:
                 return code
+        if not len(ids):
+            return np.zeros(0, dtype=np.int64)
         if self.low is not None:
             dense: IntArray = self.table[_offsets_from_lowest(ids, self.low)]
             return dense
-        if self._are_few(ids):
-            return self._look_up_in_dict(ids)
-        return self._spread_codes(ids)
+        if not self._are_few(ids):
+            return self._spread_codes(ids)
+        code = self._look_up_in_dict(ids)
+        self._known.append((ids, code))  # asked for several times
+        return code
 
     def _spread_codes(self, ids: Ids) -> IntArray:
         """Codes of ids, of which fewer are looked up."""

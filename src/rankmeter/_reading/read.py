@@ -104,7 +104,7 @@ def read_rankings(
     _refuse_several_lists(read, roles, table)
     refuse_fillers(table, "rankings")
     kind = spark_frame_kind(data, roles) if is_spark(data) else frame_kind(read, roles)
-    return replace(table, origin=replace(table.origin, kind=kind))
+    return table if kind is POLARS else replace(table, origin=replace(table.origin, kind=kind))
 
 
 def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
