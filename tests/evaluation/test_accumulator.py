@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import rankmeter as rm
 from rankmeter._engine.memory import score_queries
-from rankmeter._evaluation import accumulator as accumulator_module
 from rankmeter._rankings.rank_counts import Queries
+from rankmeter._training import accumulator as accumulator_module
 from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
 
 METRICS = ["ndcg@3", "recall@2", "mrr", "hits@3"]
@@ -68,7 +68,7 @@ def test_batches_in_any_order_give_the_values_of_all(seed, order, each):
 @pytest.mark.once
 @given(st.integers(0, 99), st.permutations(range(5)), st.sampled_from([1, 9, 4096]))
 def test_moments_are_those_of_the_values(seed, order, at_once):
-    with mock.patch("rankmeter._evaluation.accumulator.AT_ONCE", at_once):
+    with mock.patch("rankmeter._training.accumulator.AT_ONCE", at_once):
         moments_are_those_of_the_values(data_of(seed), order)
 
 

@@ -145,6 +145,11 @@ def type_name(array: Any) -> str:
     return str(getattr(array, "dtype", "")).rpartition(".")[2]
 
 
+def shape_and_type(array: Any) -> str:
+    """Say what an array is that is not what was expected."""
+    return f"an array of shape {tuple(array.shape)} and type {type_name(array)}"
+
+
 def is_torch(array: Any) -> bool:
     """Whether an array is a PyTorch tensor."""
     return type(array).__module__.partition(".")[0] == "torch"
@@ -214,31 +219,6 @@ Join: TypeAlias = Callable[[object, Sequence[npt.NDArray[Any]]], npt.NDArray[Any
 def concatenate(_: object, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Concatenate arrays into a new one."""
     return np.concatenate(arrays)
-
-
-class Growing:
-    """Concatenates arrays as `concatenate`, but leaves space behind each result.
-
-    Where the first array is the last result of the same name, only the others are copied. Earlier
-    results stay as they are: nothing writes into an array that was returned.
-    """
-
-    def __init__(self) -> None:
-        self._spaces: dict[object, npt.NDArray[Any]] = {}
-
-    def __reduce__(self) -> tuple[type[Growing], tuple[()]]:
-        return Growing, ()  # a copy leaves space of its own
-
-    def __call__(self, name: object, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        first, *others = arrays
-        n, space = sum(map(len, arrays)), self._spaces.get(name)
-        if space is None or first.base is not space or n > len(space):
-            space = np.empty((n + n // 2, *first.shape[1:]), np.result_type(*arrays))
-            space[: len(first)] = first
-            self._spaces[name] = space
-        if others:
-            np.concatenate(others, out=space[len(first) : n])
-        return space[:n]
 
 
 def concatenate_fields(

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -14,9 +15,15 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._evidence.hits import IntArray
-from rankmeter._files import with_progress
-from rankmeter._reading.by_user import Ids, IdSeries, Objects, as_ids, to_series
-from rankmeter._reading.pieces import Pieces
+from rankmeter._reading.by_user import (
+    Ids,
+    IdSeries,
+    Objects,
+    as_ids,
+    fold_runs,
+    has_runs,
+    to_series,
+)
 from rankmeter._reading.table import Table
 from rankmeter.errors._forked import can_compute
 
@@ -44,11 +51,6 @@ def map_in_threads(work: Callable[[int], _T], n: int, limit: int = THREADS + 1) 
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def map_pieces(pieces: Pieces, work: Callable[[int], _T], task: str) -> Iterator[_T]:
-    """Yield the results of `work` for all pieces, in order; progress is reported under `task`."""
-    return with_progress(map_in_threads(work, len(pieces)), task, len(pieces), pieces.n_rows)
-
-
 FEW = 4000
 """So many ids are looked up one by one in less time than a query of Polars takes."""
 
@@ -57,7 +59,7 @@ class Codes:
     """Codes of users: their index among the sorted ids. `codes` are known codes of some columns."""
 
     def __init__(self, users: Ids | pl.Series, codes: Sequence[tuple[Ids, IntArray]] = ()) -> None:
-        self.users, self._known = as_ids(users), codes
+        self.users, self._known = as_ids(users), [*codes]
         self.n = len(users)
         self.low: int | None = None
         if (ends := _dense_range([self.users])) is not None:
@@ -72,11 +74,8 @@ class Codes:
         filled = [ids for ids in columns if len(ids)]
         if _are_few(filled) or _dense_range(filled) is not None:
             return cls(distinct_ids(columns))
-        folded = [_collapse_runs(ids.to_series()) for ids in filled]
-        codes = cls(_unique_ids([values for values, _ in folded]))
-        codes._known = [
-            (ids, codes._repeat_codes(*fold)) for ids, fold in zip(filled, folded, strict=True)
-        ]
+        codes = cls(_unique_ids([ids.fold.values for ids in filled]))
+        codes._known = [(ids, codes._spread_codes(ids)) for ids in filled]
         return codes
 
     def encode(self, ids: Ids | pl.Series) -> IntArray:
@@ -85,17 +84,20 @@ class Codes:
         for column, code in self._known:
             if column is ids:
                 return code
+        if not len(ids):
+            return np.zeros(0, dtype=np.int64)
         if self.low is not None:
             dense: IntArray = self.table[_offsets_from_lowest(ids, self.low)]
             return dense
-        if self._are_few(ids):
-            return self._look_up_in_dict(ids)
-        return self._repeat_codes(*_collapse_runs(ids.to_series()))
+        if not self._are_few(ids):
+            return self._spread_codes(ids)
+        code = self._look_up_in_dict(ids)
+        self._known.append((ids, code))  # asked for several times
+        return code
 
-    def _repeat_codes(self, values: pl.Series, lengths: IntArray | None) -> IntArray:
-        """Codes of ids in runs: the code of each value, repeated by the length of its run."""
-        code = self._look_up_by_polars(values)
-        return code if lengths is None else np.repeat(code, lengths)
+    def _spread_codes(self, ids: Ids) -> IntArray:
+        """Codes of ids, of which fewer are looked up."""
+        return ids.fold.spread(self._look_up_by_polars(ids.fold.values))
 
     def find(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of any ids; -1 for ids not in `users`."""
@@ -158,7 +160,9 @@ def distinct_ids(columns: Sequence[Ids]) -> Ids:
         for ids in filled:
             present[_offsets_from_lowest(ids, ends[0])] = True
         return IdSeries(to_series(np.flatnonzero(present) + ends[0]).cast(dtype))
-    return _unique_ids([_collapse_runs(ids)[0].cast(dtype) for ids in all_series])
+    folds = [fold_runs(ids) for ids in all_series]
+    values = [fold.values if fold else ids for fold, ids in zip(folds, all_series, strict=True)]
+    return _unique_ids([ids.cast(dtype) for ids in values])
 
 
 def _unique_ids(columns: Sequence[pl.Series]) -> IdSeries:
@@ -183,18 +187,6 @@ def _dense_range(columns: Sequence[Ids]) -> tuple[int, int] | None:
     return (low, high) if are_dense(low, high, sum(map(len, columns))) else None
 
 
-def runs_of_ids(ids: pl.Series) -> pl.DataFrame | None:
-    """Value and length of each run of equal ids; None if the first runs are short."""
-    first = ids.slice(0, 1000)
-    return ids.rle().struct.unnest() if 4 * len(first.rle()) <= len(first) else None
-
-
-def _collapse_runs(ids: pl.Series) -> tuple[pl.Series, IntArray | None]:
-    """Collapse runs of equal ids to (values, lengths); (ids, None) if the first runs are short."""
-    runs = runs_of_ids(ids)
-    return (ids, None) if runs is None else (runs["value"], runs["len"].to_numpy())
-
-
 def are_dense(low: int, high: int, n: int) -> bool:
     """Whether `n` integer ids are dense enough for a lookup table, so that no hashing is needed."""
     return low > -(2**62) and high < 2**62 and high - low < 4 * n + 1_000_000
@@ -216,7 +208,7 @@ _SAMPLE = 1000
 def is_grouped_by_user(table: Table) -> bool:
     """Whether user ids are text and the rows of each user seem to be contiguous."""
     users = table.users
-    return users.type == "String" and runs_of_ids(users.to_series().head(_SAMPLE)) is not None
+    return users.type == "String" and has_runs(users.to_series())
 
 
 def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]]:
@@ -232,7 +224,7 @@ def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]
         part_of_user = _part_by_row(n, codes, longest)
         division = [_Parts(part_of_user[codes.encode(ids)]) for ids in _user_columns(tables)]
     else:
-        part_of = _part_by_id_range(n, tables) or partial(_part_by_hash, n)
+        part_of = _part_by_id_range(n, tables) or partial(part_by_hash, n)
         division = [_Parts(part_of(ids)) for ids in _user_columns(tables)]
 
     def build_part(number: int) -> Share:
@@ -259,6 +251,28 @@ def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]
     return [partial(build_part, number) for number in np.flatnonzero(filled).tolist() or [0]]
 
 
+def shares_of_parts(tables: Sequence[Table]) -> list[Callable[[], Share]]:
+    """The same for tables of which some are cut into parts: the others are divided like these."""
+    division = next(t.rows.division for t in tables if t.rows.division is not None)
+    of_rows = [None if t.rows.division else division.numbers(t.users) for t in tables]
+    of_empty = [division.numbers(table.empty_users) for table in tables]
+
+    def build_part(number: int) -> Share:
+        divided = []
+        for table, rows, empty in zip(tables, of_rows, of_empty, strict=True):
+            users = np.flatnonzero(empty == number)
+            if rows is None:
+                part = replace(table, rows=table.rows.read_part(number))
+                divided.append(replace(part, empty_users=table.empty_users.take(users)))
+            else:
+                divided.append(table.select_rows(np.flatnonzero(rows == number), users))
+        return Codes.of_tables(*divided), divided
+
+    numbers = [*(n for n in (*of_rows, *of_empty) if n is not None)]
+    filled = np.unique(np.concatenate([*numbers, *(t.rows.filled_parts() for t in tables)]))
+    return [partial(build_part, number) for number in filled.tolist() or [0]]
+
+
 def _user_columns(tables: Sequence[Table]) -> list[Ids]:
     """User ids of the rows of each table, and of the users without rows."""
     return [ids for table in tables for ids in (table.users, table.empty_users)]
@@ -280,10 +294,11 @@ class _Parts:
 
 def _part_by_row(n: int, codes: Codes, longest: Table) -> npt.NDArray[Any]:
     """Part number of each user, so that neighbors in the longest table share a part."""
-    user = codes.encode(longest.users)
-    first = np.flatnonzero(np.diff(user, prepend=-1))
+    lengths = longest.users.fold.rows
+    first = (np.cumsum(lengths) - lengths)[::-1]
     number = np.arange(codes.n) * n // codes.n  # of those who are not in the longest table
-    number[user[first[::-1]]] = first[::-1] * n // user.size  # of several places, the first one
+    user = codes.encode(longest.users)[first]
+    number[user] = first * n // longest.height  # of several places, the first one
     return number.astype(np.min_scalar_type(n))
 
 
@@ -298,7 +313,8 @@ def _part_by_id_range(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.ND
     return lambda users: np.searchsorted(starts, users.to_integers(), side="right").astype(small)
 
 
-def _part_by_hash(n: int, users: Ids) -> npt.NDArray[Any]:
-    half = np.uint64(32)
-    part: npt.NDArray[Any] = (users.to_series().hash(3).to_numpy() >> half) * np.uint64(n) >> half
+def part_by_hash(n: int, users: Ids, seed: int = 0) -> npt.NDArray[Any]:
+    """Number of the part of each user, of `n` parts; equal within one process."""
+    half, hashes = np.uint64(32), users.to_series().hash(3 + seed).to_numpy()
+    part: npt.NDArray[Any] = (hashes >> half) * np.uint64(n) >> half
     return part.astype(np.min_scalar_type(n))

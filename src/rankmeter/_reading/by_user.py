@@ -6,7 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, TypeAlias, cast
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,18 @@ def to_series(values: npt.NDArray[Any], name: str = "") -> pl.Series:
 def count_distinct(ids: pl.Series) -> int:
     """Number of distinct ids; `pl.Series.n_unique` needs threads, which a forked child lacks."""
     return len(ids.value_counts())
+
+
+class Fold(NamedTuple):
+    """A column of ids as fewer values: those of runs of equal ids, or the distinct ones."""
+
+    values: pl.Series
+    rows: npt.NDArray[np.int64]  # how many rows each value has, or which value each row has
+    in_runs: bool
+
+    def spread(self, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Expand numbers of the values to a number for each row."""
+        return np.repeat(numbers, self.rows) if self.in_runs else numbers[self.rows]
 
 
 class Ids(ABC):
@@ -73,6 +86,11 @@ class Ids(ABC):
     def filter(self, mask: npt.NDArray[np.bool_]) -> Self:
         """Select ids by mask."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
+
+    @property
+    def fold(self) -> Fold:
+        """The ids as fewer values: of each run if the first runs are long, or the distinct ones."""
+        return IdSeries(self.to_series()).fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +141,49 @@ class IdSeries(Ids):
     def to_series(self) -> pl.Series:
         return self.ids
 
+    @cached_property
+    def fold(self) -> Fold:
+        return fold_runs(self.ids) or fold_values(self.ids)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"ids": self.ids}  # a pickle needs nothing else
+
+
+def has_runs(ids: pl.Series) -> bool:
+    """Whether the first ids are in long runs of equal ones."""
+    first = ids.head(_SHORT)
+    return 4 * len(first.rle()) <= len(first)
+
+
+def fold_runs(ids: pl.Series) -> Fold | None:
+    """Fold ids that `has_runs`; None for others."""
+    if not has_runs(ids):
+        return None
+    starts = ids.ne_missing(ids.shift())
+    if len(ids):
+        starts[0] = True
+    first = starts.arg_true()
+    return Fold(ids.gather(first), np.diff(np.append(first.to_numpy(), len(ids))), in_runs=True)
+
+
+def fold_values(ids: pl.Series) -> Fold:
+    """Fold ids in any order to distinct values."""
+    if ids.dtype.is_integer():
+        values = ids.unique(maintain_order=True)
+        places = values.to_frame("id").with_columns(place=pl.int_range(len(values)))
+        found = ids.to_frame("id").join(places, on="id", how="left", maintain_order="left")
+        return Fold(values, found["place"].to_numpy(), in_runs=False)
+    number = ids.cast(pl.String).cast(pl.Categorical).to_physical().to_numpy()
+    low, high = int(number.min(initial=2**32 - 1)), int(number.max(initial=0))
+    if high - low > 4 * len(ids):  # Polars numbers categories for the whole process
+        names = ids.cast(pl.String)
+        number = names.cast(pl.Enum(names.unique())).to_physical().to_numpy()
+        low, high = 0, len(ids)
+    row = np.full(max(high - low + 1, 0), -1)
+    row[number - low] = np.arange(len(ids))
+    place = np.cumsum(row >= 0) - 1
+    return Fold(ids.gather(row[row >= 0]), place[number - low], in_runs=False)
+
 
 def as_ids(ids: Ids | pl.Series) -> Ids:
     """Wrap a series as `Ids`; return `Ids` unchanged."""
@@ -138,8 +199,18 @@ _FEW = 10_000
 """So many objects take less time than to import Polars."""
 
 
+class Division(Protocol):
+    """Which part each user is in, of rankings that are cut into parts."""
+
+    def numbers(self, users: Ids) -> npt.NDArray[np.int64]:
+        """Number of the part of each user; users without rankings can be in any."""
+        ...
+
+
 class Stored(ABC):
     """Interface of all kinds of stored rows."""
+
+    ahead = 2**10  # how many parts may be worked on at the same time
 
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
@@ -156,14 +227,27 @@ class Stored(ABC):
     def items(self) -> Ids:
         """Item of each row in this table."""
 
-    def all_items(self) -> list[Ids]:
-        """Items of all rows, including rows outside this table; an item may occur repeatedly."""
-        return [self.items()]
+    @abstractmethod
+    def all_ids(self, role: str) -> list[Ids]:
+        """Users or items of all rows, including rows outside this table; each at least once."""
 
     @property
     def n_rows(self) -> int:
         """Number of all rows, including rows outside this table."""
         return len(self)
+
+    @property
+    def division(self) -> Division | None:
+        """How rows that are not in memory are divided into parts of whole users."""
+        return None
+
+    def filled_parts(self) -> npt.NDArray[np.int64]:
+        """Numbers of the parts that have rows."""
+        return np.zeros(0, dtype=np.int64)
+
+    def read_part(self, number: int) -> InFrame:
+        """Read the rows of a part."""
+        raise IndexError(number)
 
     @property
     def has_changed(self) -> bool:
@@ -201,7 +285,7 @@ class InFrame(Stored):
     def frame(self) -> pl.DataFrame:
         return self.rows
 
-    @property
+    @cached_property
     def users(self) -> Ids:
         """User of each row."""
         return IdSeries(self.rows["user"])
@@ -213,6 +297,9 @@ class InFrame(Stored):
 
     def items(self) -> Ids:
         return IdSeries(self.rows["item"])
+
+    def all_ids(self, role: str) -> list[Ids]:
+        return [self.users if role == "user" else self.items()]
 
     def column_numbers(self, column: str) -> npt.NDArray[np.float64]:
         """Number of each row in a column."""
@@ -324,6 +411,9 @@ class ByUser(Stored):
     def lengths(self) -> npt.NDArray[np.int64]:
         """Number of items of each user."""
         return np.diff(self.offsets)
+
+    def all_ids(self, role: str) -> list[Ids]:
+        return [self.users if role == "user" else self.items()]
 
     def column_numbers(self, column: str) -> npt.NDArray[np.float64]:
         return self.frame()[column].to_numpy() if self.numbers is None else self.numbers

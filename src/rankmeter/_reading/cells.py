@@ -28,13 +28,16 @@ def describe_lists(name: str, column: Any, users: Any) -> str:
     """
     if not isinstance(column, pl.Series) or column.dtype != pl.String or column.is_empty():
         return ""
-    texts = column.drop_nulls()
-    if texts.head(1).str.contains(_BRACKETS).any() and texts.str.contains(_BRACKETS).all():
+    texts = column.drop_nulls() if column.null_count() else column
+    if "[" in "".join(texts.head(1).to_list()) and texts.str.contains(_BRACKETS).all():
         return _remedy(name, texts[0], r"""[^\s,'\"\[\]]+""")
     if not isinstance(users, pl.Series) or users.dtype.is_nested():  # such users are refused later
         return ""
     # Most tables repeat a user soon, so that a few rows are enough.
-    if users.head(_FEW).is_duplicated().any() or users.is_duplicated().any():
+    first = users.head(_FEW).to_list()
+    if len({*first}) < len(first) or any(
+        users.head(n).is_duplicated().any() for n in (_FEW**2, len(users))
+    ):
         return ""
     for look, part in _WITHOUT_BRACKETS.items():
         n = texts.str.count_matches(part)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
@@ -150,7 +151,11 @@ _PERHAPS_JUDGED = re.compile("label|target|answer|judg")
 
 def names_list(name: object, side: Side, *, strict: bool = False) -> bool:
     """Whether a name is that of lists of items of a side; `strict` leaves names that both have."""
-    text = normalize_name(name)
+    return _word_names_list(normalize_name(name), side, strict)
+
+
+@lru_cache(1000)
+def _word_names_list(text: str, side: Side, strict: bool) -> bool:
     if text in NUMBER_LISTS or any(text in SYNONYMS[role] for role in ("score", "rank", "gain")):
         return False
     if _JUDGED.search(text):
@@ -217,7 +222,16 @@ def _is_list(value: object) -> bool:
 
 def normalize_name(name: object) -> str:
     """Normalize a column name for comparison with synonyms."""
-    return "".join(str(name).split()).replace("_", "").replace("-", "").lower()
+    text = str(name)
+    return _normalize_known(text) if len(text) <= _LONGEST_NAME else _normalize(text)
+
+
+def _normalize(text: str) -> str:
+    return "".join(text.split()).replace("_", "").replace("-", "").lower()
+
+
+_normalize_known = lru_cache(_normalize)  # a table is asked for its names again and again
+_LONGEST_NAME = 100
 
 
 _LOOK = {

@@ -19,7 +19,7 @@ import polars as pl
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._reading.by_user import ByUser
 from rankmeter._reading.columns import Side
-from rankmeter._reading.orders import have_no_gaps
+from rankmeter._reading.orders import compare_with_sizes
 from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief, counted, exact_text
@@ -369,12 +369,12 @@ def _gap_caution(rankings: Table) -> str:
     if not rankings.rows.in_memory or rankings.rows.is_counted:
         return ""
     frame = rankings.frame
-    if have_no_gaps(frame["user"], frame["rank"]):
+    if rankings.origin.whole_ranks or not compare_with_sizes(rankings.users, frame["rank"])[1]:
         return ""
     of_user = frame.lazy().group_by("user").agg(pl.col("rank").max(), n=pl.len())
     sizes = of_user.collect(engine="in-memory")
     wrong = sizes.filter(pl.col("rank") > pl.col("n"))
-    if not wrong.height or (sizes["n"] == 1).all():  # as link prediction writes them
+    if (sizes["n"] == 1).all():  # as link prediction writes them
         return ""
     user = wrong.sort("user").row(0)
     return (

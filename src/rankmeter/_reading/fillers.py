@@ -24,9 +24,7 @@ _FILLERS: Mapping[str, tuple[Any, ...]] = {
 
 def refuse_fillers(table: Table, side: str) -> None:
     """Refuse −1, the empty text or ``<pad>`` at the ends of lists, or with the lowest scores."""
-    fillers = _FILLERS.get(table.id_type("item"), ())
-    ends = _ends(table)
-    for filler in fillers if ends is None else ends.intersection(fillers):
+    for filler in _possible_fillers(table):
         if n := _count_filled_lists(filler, table):
             raise DataError(
                 f"{counted(n, 'list')} of the {side} ({table.source}) "
@@ -63,15 +61,24 @@ def filler_caution(rankings: Table, truth: Table) -> str:
     return ""
 
 
-def _ends(table: Table) -> set[Any] | None:
-    """The items at the ends of plain lists, or the fillers among scored rows; None for others."""
-    rows = table.rows
-    if isinstance(rows, InFrame) and rows.in_memory and len(rows):
+def _possible_fillers(table: Table) -> list[Any]:
+    """The fillers at the ends of plain lists, or among the items of rows."""
+    rows, fillers = table.rows, _FILLERS.get(table.id_type("item"), ())
+    found: Any = _ends(table)
+    if isinstance(rows, InFrame) and rows.in_memory:
         items = rows.items().to_series()
-        if table.order != "score":
-            return None
-        is_filler = items.is_in(_FILLERS.get(rows.item_type, ()))
-        return {*items.filter(is_filler).unique()} if is_filler.any() else set()
+        if len(items) > _SHORT:
+            items = items.filter(items.is_in(fillers))
+        found = {*items.to_list()}
+    return [filler for filler in fillers if found is None or filler in found]
+
+
+_SHORT = 1000
+
+
+def _ends(table: Table) -> set[Any] | None:
+    """The items at the ends of plain lists; None for others."""
+    rows = table.rows
     if not isinstance(rows, Lists) or {*map(type, rows.containers)} != {list}:
         return None
     return {*map(itemgetter(-1), rows.containers), *map(itemgetter(0), rows.containers)}

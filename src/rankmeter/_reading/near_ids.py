@@ -58,6 +58,8 @@ def _near_ids(ranked: set[str], judged: set[str]) -> Mapping[str, str]:
     missing, others = judged - ranked, ranked - judged
     if not missing:
         return {}
+    if _have_one_spelling(ranked, missing):
+        return _cut_on_a_side(missing, others)
     exact = dict(_normal_forms(ranked))
     pairs = {text: exact[form] for form, text in _normal_forms(missing) if form in exact}
     if not others:
@@ -72,9 +74,24 @@ def _near_ids(ranked: set[str], judged: set[str]) -> Mapping[str, str]:
         )
     left, right = unique
     pairs = {**{left[form]: right[form] for form in left.keys() & right.keys()}, **pairs}
+    return pairs or _cut_on_a_side(missing, others)
+
+
+def _have_one_spelling(*sides: set[str]) -> bool:
+    """Whether no id has anything that a normal form leaves out, so that all forms differ."""
+    joined = "|".join(chain([""], *sides))
     return (
-        pairs or _cut_ids(missing, others) or {j: r for r, j in _cut_ids(others, missing).items()}
+        joined.isascii()
+        and joined.isprintable()
+        and joined in (joined.lower(), joined.upper())
+        and not any(mark in joined for mark in (" ", "'", '"', ".", "|0"))
     )
+
+
+def _cut_on_a_side(missing: set[str], others: set[str]) -> dict[str, str]:
+    if not others:
+        return {}
+    return _cut_ids(missing, others) or {j: r for r, j in _cut_ids(others, missing).items()}
 
 
 def _normal_forms(

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._choices import RELEVANT_FORMS
 from rankmeter._reading.by_user import AnyRows, ByUser, Ids, IdSeries, InFrame
 from rankmeter._reading.cells import describe_lists
 from rankmeter._reading.columns import (
@@ -48,7 +49,13 @@ from rankmeter._reading.numbers import (
     to_typed_series,
 )
 from rankmeter._reading.objects import first_object
-from rankmeter._reading.orders import compare_orders, count_by_rank, count_by_score
+from rankmeter._reading.orders import (
+    NO_PAIRS,
+    compare_orders,
+    compare_with_sizes,
+    count_by_rank,
+    count_by_score,
+)
 from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import (
     POLARS,
@@ -60,8 +67,8 @@ from rankmeter._reading.table import (
     format_row_numbers,
 )
 from rankmeter._reading.values import flatten_list_columns
-from rankmeter.errors import ColumnError, DataError, UsageError
-from rankmeter.errors._checks import brief, check_choice
+from rankmeter.errors import ColumnError, UsageError
+from rankmeter.errors._checks import brief, check_choice, no_rows_error
 
 BadScores = Literal["error", "drop", "worst"]
 
@@ -97,7 +104,7 @@ def read_rankings(
     _refuse_several_lists(read, roles, table)
     refuse_fillers(table, "rankings")
     kind = spark_frame_kind(data, roles) if is_spark(data) else frame_kind(read, roles)
-    return replace(table, origin=replace(table.origin, kind=kind))
+    return table if kind is POLARS else replace(table, origin=replace(table.origin, kind=kind))
 
 
 def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: BadScores) -> Table:
@@ -108,12 +115,14 @@ def rankings_from_columns(read: Columns, roles: Mapping[str, str], bad_scores: B
     frame, empty, counts = _check_columns(read, roles, "rankings", extra)
     if "rank" in roles:
         check_ranks(frame["rank"], read.source, rounded=counts["rounded_ranks"])
-        _refuse_several_lists_by_rank(read, roles, frame)
+        rows, orders = InFrame(frame if unused is None else frame.drop(unused)), NO_PAIRS
         if unused is not None:
-            orders = compare_orders(frame["user"], frame["rank"], frame[unused])
+            orders = compare_orders(rows.users, frame["rank"], frame[unused])
             counts.update(count_by_rank(orders, frame.height))
-            frame = frame.drop(unused)
-        return _make_table(InFrame(frame), "rank", empty, read, counts)
+        if not orders.whole:
+            _refuse_several_lists_by_rank(read, roles, rows)
+        table = _make_table(rows, "rank", empty, read, counts)
+        return replace(table, origin=replace(table.origin, whole_ranks=orders.whole))
     if unused is not None:
         counts += count_by_score(compare_orders(frame["user"], frame[unused], frame["score"]))
         frame = frame.drop(unused)
@@ -139,19 +148,20 @@ def _refuse_several_lists(read: Columns, roles: Mapping[str, str], table: Table)
             refuse_lists_apart([rows], name, read.source)
 
 
-def _refuse_several_lists_by_rank(
-    read: Columns, roles: Mapping[str, str], frame: pl.DataFrame
-) -> None:
+def _refuse_several_lists_by_rank(read: Columns, roles: Mapping[str, str], rows: InFrame) -> None:
     """Refuse ranks that begin several times for a user, if a further column tells these apart."""
-    others = [name for name in read.names if name not in roles.values()]
-    if read.roles is not None or not others:
+    others = [
+        name
+        for name in read.names
+        if name not in roles.values() and normalize_name(name) not in SYNONYMS["score"]
+    ]
+    if read.roles is not None or not others or not rows:
+        return
+    frame = rows.frame()
+    if not compare_with_sizes(rows.users, frame["rank"])[0]:
         return
     last, n = pl.col("rank").max(), pl.len().alias("n")
-    if not frame.group_by("user").agg(last < pl.len()).to_series(1).any():
-        return
     for name in others:
-        if normalize_name(name) in SYNONYMS["score"]:
-            continue
         part = _hashable(read.fetch([name])[name]).alias("part")
         if len(part) != frame.height:
             return
@@ -260,8 +270,8 @@ def _judgments_by_word(read: Columns, roles: Mapping[str, str], word: str) -> Ta
             else f"no row has it{f': {seen}' if seen else ', as there is no column of words'}"
         )
         raise UsageError(
-            f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), or a word of the "
-            f"ground truth ({read.source}), got {brief(word)}; {found}",
+            f"{RELEVANT_FORMS}, or a word of the ground truth ({read.source}), got {brief(word)}; "
+            f"{found}",
             option="relevant",
         )
     gains = [int(value == word) for value in columns[having[0]]]
@@ -407,7 +417,7 @@ def _check_columns(
     everyone = read.append_empty_users(columns[roles["user"]])
     users = to_ids(everyone, "user", source, counts, untyped=untyped)
     if len(users) == 0:
-        raise DataError(f"{source} has no rows: there is nothing to evaluate.")
+        raise no_rows_error(source)
     if listed and side != "interactions":
         refuse_labels(users.slice(0, len(items)), items, side, source)
     counts["rows"] = len(items)

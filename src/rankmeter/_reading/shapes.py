@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -38,7 +38,7 @@ from rankmeter._reading.values import (
     refuse_repeated_users,
 )
 from rankmeter.errors import DataError
-from rankmeter.errors._checks import brief
+from rankmeter.errors._checks import brief, no_rows_error
 
 
 class Shape(NamedTuple):
@@ -67,7 +67,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
         data = data.copy()  # at once, whatever another thread does meanwhile
     if side in OF_USERS:
         if not data:
-            raise DataError(f"{source} is empty: there is nothing to evaluate.")
+            raise no_rows_error(source, "is empty")
         if not _names_all_roles(data, side):  # then users are the keys
             return _user_columns((data.keys(), data.values()), side, source)
         is_row = any(map(is_scalar, data.values()))
@@ -75,8 +75,8 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
     if is_mteb_predictions(data):
         data = pick_mteb_predictions(data, "", source)
     index = index_of_documents(data)
-    data = read_search_engine_data(data, side, source)
-    return replace(_read_shape(MAPPINGS, data, side, source), index=index)
+    read = _read_shape(MAPPINGS, read_search_engine_data(data, side, source), side, source)
+    return replace(read, index=index) if index else read
 
 
 def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> Columns:
@@ -84,11 +84,11 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
     source = source or type(data).__name__
     values = list(data)
     if not values:
-        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+        raise no_rows_error(source, "is empty")
     if side in OF_USERS and (users := _from_user_listing(values, side, source)):
         return users
     if isinstance(data, AbstractSet):
-        return replace(flatten_lists(range(1), [data], side, source), shape="flat")
+        return flatten_lists(range(1), [data], side, source, shape="flat")
     if isinstance(as_object(values[0]), Mapping):
         values = [*map(as_object, values)]
     return _read_shape(LISTINGS, values, side, source)
@@ -146,20 +146,26 @@ def _has_only_numbers(data: Mapping[Any, Any], side: Side) -> bool:
 
 
 def _from_items_of_one_user(data: Mapping[Any, Any], side: Side, source: str) -> Columns:
-    read = flatten_lists(range(1), [data], side, source)
-    return replace(read, shape="pairs", as_table=partial(_table_with_names, data, source))
+    as_table = partial(_table_with_names, data, source)
+    return flatten_lists(range(1), [data], side, source, shape="pairs", as_table=as_table)
 
 
 def _from_items_by_user(data: Mapping[Any, Any], side: Side, source: str) -> Columns:
     as_table = partial(_table_with_names, data, source)
     try:
         refuse_objects(data, source)
-        read = flatten_lists(data.keys(), list(data.values()), side, source)
+        return flatten_lists(
+            data.keys(),
+            list(data.values()),
+            side,
+            source,
+            as_table=as_table,
+            may_be_table=may_be_table(data),
+        )
     except DataError as error:
         if type(error) is not DataError:
             raise
         raise MaybeTableError(error, as_table) from None
-    return replace(read, as_table=as_table, may_be_table=may_be_table(data))
 
 
 def _any(data: Any, side: Side) -> bool:
@@ -244,11 +250,15 @@ def _from_hits(values: list[Any], side: Side, source: str) -> Columns:
 
 def _from_lists(values: list[Any], side: Side, source: str) -> Columns:
     _refuse_ambiguous_tuples(values, side, source)
-    read = flatten_lists(range(len(values)), values, side, source)
-    as_table = partial(_table_with_names, values, source)
-    fields = frozenset(values[0]) if have_common_fields(values) else frozenset[str]()
-    shape: Literal["rows", ""] = "rows" if len(values) > 1 else ""
-    return replace(read, shape=shape, as_table=as_table, may_be_table=fields)
+    return flatten_lists(
+        range(len(values)),
+        values,
+        side,
+        source,
+        shape="rows" if len(values) > 1 else "",
+        as_table=partial(_table_with_names, values, source),
+        may_be_table=frozenset(values[0]) if have_common_fields(values) else frozenset(),
+    )
 
 
 LISTINGS = (
@@ -337,23 +347,25 @@ def _user_columns(values: Iterable[Iterable[Any]], side: Side, source: str) -> C
 # One value per user
 
 
-def flatten_lists(keys: Collection[Any], values: Sequence[Any], side: Side, source: str) -> Columns:
+def flatten_lists(
+    keys: Collection[Any], values: Sequence[Any], side: Side, source: str, **facts: Any
+) -> Columns:
     """Flatten to long columns ``user``, ``item`` and, if any value has numbers, ``value``.
 
     Users that are a range are numbers of rows, and those that are keys differ. Values are lists of
     items, or mappings item → number. A user must not occur twice, except in interactions. Rankings
-    and truth whose values need no closer look stay where they are.
+    and truth whose values need no closer look stay where they are. `facts` are further fields.
     """
     users = keys if isinstance(keys, range) else [*keys]
     if not users:
-        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+        raise no_rows_error(source, "is empty")
     if side != "interactions" and not isinstance(keys, range | KeysView):
         refuse_repeated_users(users, source)
     unordered = side == "rankings" and {set, frozenset} & set(map(type, values))
     if side in ("rankings", "truth") and not unordered:
         lists = Lists.of(users, values)  # which become columns only if these are fetched
         if lists is not None:
-            return Columns.from_lists(lists, source)
+            return Columns.from_lists(lists, source, **facts)
     lengths, items, numbers = read_items_of_users(users, values, side, source)
     columns: dict[str, Column] = {
         "user": pl.Series(np.repeat(np.arange(len(users)), lengths))
@@ -364,4 +376,4 @@ def flatten_lists(keys: Collection[Any], values: Sequence[Any], side: Side, sour
     if numbers is not None:
         columns["value"] = numbers
     empty = [user for user, n in zip(users, lengths, strict=True) if n == 0]
-    return Columns.from_role_columns(columns, source, empty_users=empty)
+    return Columns.from_role_columns(columns, source, empty_users=empty, **facts)

@@ -184,6 +184,7 @@ class Origin:
     index: frozenset[str] = frozenset()  # of a search engine, in which the documents are
     may_be_table: frozenset[str] = frozenset()  # the columns, if a table would look the same
     is_ordered: bool = False  # whether the items of a user have an order besides their scores
+    whole_ranks: bool = False  # whether ranks are known to be 1, 2, 3 … for each user
     chosen: str = ""  # of a truth: the column and the word that say what is relevant
 
 

@@ -53,7 +53,7 @@ from rankmeter.errors._checks import (
 )
 from rankmeter.errors._removed import refuse_removed_options
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
-from rankmeter.metrics.popularity import Border
+from rankmeter.metrics.long_tail import Border
 
 _BUGGY = " with its bugs"
 
@@ -149,9 +149,14 @@ class MetricPlan:
         return {
             **dict(self.metric.options),
             **adjusted,
-            **dataclasses.asdict(self.alignment),
-            **dataclasses.asdict(self.averaging),
+            **_values_by_name(self.alignment),
+            **_values_by_name(self.averaging),
         }
+
+
+def _values_by_name(choices: Alignment | Averaging) -> dict[str, Any]:
+    """Like `dataclasses.asdict`, which copies the values, and takes as long as a small ranking."""
+    return {field.name: getattr(choices, field.name) for field in dataclasses.fields(choices)}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

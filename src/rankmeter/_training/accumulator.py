@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import polars as pl
 from rankmeter._choices import takes_choices_of
 from rankmeter._engine.memory import CountedQueries, refuse_unknown_candidates, score_queries
 from rankmeter._engine.scores import Scores, passed_size, size_error
+from rankmeter._evaluation.batches import Keep
 from rankmeter._evaluation.scored import (
     count_request,
     half_caution,
@@ -30,7 +31,7 @@ from rankmeter._evaluation.scored import (
 from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.array_files import row_ids
-from rankmeter._rankings.arrays import Growing, asarray, to_numpy, type_name
+from rankmeter._rankings.arrays import asarray, to_numpy, type_name
 from rankmeter._rankings.cells import can_hold_several
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ranks
@@ -44,7 +45,7 @@ from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_spread
 from rankmeter._results.summary import Summary
 from rankmeter._statistics.intervals import spread_of_moments
-from rankmeter._statistics.vectors import ExactSums
+from rankmeter._statistics.vectors import Sums
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import (
     DataError,
@@ -59,7 +60,6 @@ from rankmeter.errors._checks import brief, check_choice, check_flag, counted
 from rankmeter.metrics import Metric
 
 T = TypeVar("T")
-Keep = Literal["values", "moments"]
 AT_ONCE = 4096
 """Queries that are counted before ``moments`` makes values of them."""
 FEW = 16
@@ -80,6 +80,32 @@ def _join(parts: list[T], concat: Callable[[list[T]], T]) -> T:
     if len(known) > 1 and all(map(operator.is_, parts, known)):  # another thread may have done it
         parts[: len(known)] = [whole]
     return whole
+
+
+class _Growing:
+    """Concatenates arrays as `concatenate`, but leaves space behind each result.
+
+    Where the first array is the last result of the same name, only the others are copied. Earlier
+    results stay as they are: nothing writes into an array that was returned.
+    """
+
+    def __init__(self) -> None:
+        self._spaces: dict[object, tuple[npt.NDArray[Any], int]] = {}
+
+    def __reduce__(self) -> tuple[type[_Growing], tuple[()]]:
+        return _Growing, ()  # a copy leaves space of its own
+
+    def __call__(self, name: object, arrays: Iterable[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        first, *others = arrays
+        n = len(first) + sum(map(len, others))
+        space, last = self._spaces.get(name, (first, 0))
+        if first.base is not space or len(first) != last or n > len(space):
+            space = np.empty((n + n // 2, *first.shape[1:]), np.result_type(first, *others))
+            space[: len(first)] = first
+        self._spaces[name] = space, n
+        if others:
+            np.concatenate(others, out=space[len(first) : n])
+        return space[:n]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +132,7 @@ class _KeptQueries:
         self.plan, self.tolerance = plan, tolerance
         self.queries: list[Queries] = []
         self.ids: list[pl.Series] = []
-        self._join = Growing()
+        self._join = _Growing()
         self._sorted: _Sorted | None = None  # the first ids
         self._scored: tuple[Plan, Any, Scores] | None = None  # of the first queries
 
@@ -226,7 +252,7 @@ class _KeptQueries:
 
 
 class _KeptSums:
-    """Exact sums of the values of queries: ``keep="moments"``."""
+    """Compensated sums of the values of queries: ``keep="moments"``."""
 
     def __init__(self, plan: Plan) -> None:
         for entry in plan.metrics:
@@ -242,7 +268,7 @@ class _KeptSums:
                 option="interval",
             )
         self.plan = plan
-        self.sums = {entry.label: ExactSums() for entry in plan.metrics}
+        self.sums = {entry.label: Sums() for entry in plan.metrics}
         self.counts: dict[str, int] = {}
         self.ends: dict[str, tuple[float, float]] = {}  # ranges that depend on the data
         self.half = ""  # the type of scores of few digits
@@ -267,7 +293,7 @@ class _KeptSums:
         self.waiting = []
         self._widen_ends(scores.ends)
         for label, averaged in averages:
-            self.sums[label] += ExactSums.of(averaged.values)
+            self.sums[label] += Sums.of(averaged.values)
             self._add_to_count(f"undefined {label}", averaged.undefined)
         counts = {**scores.counts, **queries.facts, "targets": int(queries.found.size)}
         for name, count in counts.items():
@@ -320,22 +346,22 @@ class _KeptSums:
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         self._add_waiting_queries()
-        sums = {label: [s.n, str(s.total), str(s.squares)] for label, s in self.sums.items()}
-        facts = {"counts": self.counts, "sums": sums, "half": self.half, "ends": self.ends}
+        moments = {label: [s.n, s.total, s.squares] for label, s in self.sums.items()}
+        facts = {"counts": self.counts, "moments": moments, "half": self.half, "ends": self.ends}
         return facts, {}
 
     def restore(self, facts: Mapping[str, Any], _: Mapping[str, npt.NDArray[Any]]) -> None:
         self.counts, self.half = facts["counts"], facts["half"]
         self.ends = {label: (low, high) for label, (low, high) in facts["ends"].items()}
         for label in self.sums:
-            n, total, squares = facts["sums"][label]
-            self.sums[label] = ExactSums(n, int(total), int(squares))
+            n, total, squares = facts["moments"][label]
+            self.sums[label] = Sums(n, tuple(total), tuple(squares))
 
 
 class Accumulator:
     """An evaluation in parts; `accumulator` makes one.
 
-    Counts of ranks are kept (``keep="values"``), or exact sums of the values
+    Counts of ranks are kept (``keep="values"``), or compensated sums of the values
     (``keep="moments"``); never scores.
     """
 
@@ -684,8 +710,8 @@ def accumulator(
         As in `rankmeter.evaluate`.
     keep : {"values", "moments"}
         ``values`` keeps a few integers for each query, so that the result has values by user and
-        everything that `rankmeter.evaluate_scores` gives. ``moments`` keeps exact sums in constant
-        memory: means and their t intervals.
+        everything that `rankmeter.evaluate_scores` gives. ``moments`` keeps compensated sums in
+        constant memory: means and their t intervals, equal to those of the values to 1e-12.
     tolerance : tuple of two floats, optional
         How close scores are tied, as in `rankmeter.evaluate_scores`.
     like : str, optional
@@ -711,8 +737,8 @@ def accumulator(
     -----
     Ties are ``expected`` by default where the targets of a row can be several, and ``realistic``
     where they are one, as in `rankmeter.evaluate_scores`; all batches must have one form. The
-    result does not depend on the order of the batches. With ``moments`` sums are exact, so that
-    means differ from those of the values by rounding alone.
+    result does not depend on the order of the batches. With ``moments`` means and
+    standard deviations are those of the exact sums to 1e-12, whatever the order and the cut.
 
     Examples
     --------
