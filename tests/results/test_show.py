@@ -289,6 +289,7 @@ def test_ranks_show_what_chance_gives_if_the_number_of_candidates_is_known():
     assert "by chance" in repr(rm.evaluate_ranks([1, 4], "amri", candidates=9).show(1))
 
 
+@pytest.mark.annex("training")
 def test_batches_show_a_query_unless_only_moments_are_kept():
     shown = {}
     for keep in ("values", "moments"):

@@ -387,6 +387,7 @@ def _names_in_source(text: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 METRICS = Registry()
+"""Every metric by its canonical name."""
 
 _FORGET: list[Callable[[], None]] = []
 """The functions that clear what depends on the registered names."""
