@@ -173,16 +173,18 @@ def fold_values(ids: pl.Series) -> Fold:
         places = values.to_frame("id").with_columns(place=pl.int_range(len(values)))
         found = ids.to_frame("id").join(places, on="id", how="left", maintain_order="left")
         return Fold(values, found["place"].to_numpy(), in_runs=False)
-    number = ids.cast(pl.String).cast(pl.Categorical).to_physical().to_numpy()
-    low, high = int(number.min(initial=2**32 - 1)), int(number.max(initial=0))
+    number = ids.cast(pl.String).cast(pl.Categorical).to_physical()
+    low, high = (int(end or 0) for end in (number.min(), number.max()))  # type: ignore[arg-type]
     if high - low > 4 * len(ids):  # Polars numbers categories for the whole process
-        names = ids.cast(pl.String)
-        number = names.cast(pl.Enum(names.unique())).to_physical().to_numpy()
-        low, high = 0, len(ids)
-    row = np.full(max(high - low + 1, 0), -1)
-    row[number - low] = np.arange(len(ids))
-    place = np.cumsum(row >= 0) - 1
-    return Fold(ids.gather(row[row >= 0]), place[number - low], in_runs=False)
+        names, low, high = ids.cast(pl.String), 0, len(ids)
+        number = names.cast(pl.Enum(names.unique())).to_physical()
+    place = number.to_numpy().astype(np.int64)
+    place -= low
+    row = np.full(high - low + 1, -1)
+    row[place] = np.arange(len(ids))
+    if (is_there := row >= 0).all():
+        return Fold(ids.gather(row), place, in_runs=False)
+    return Fold(ids.gather(row[is_there]), (np.cumsum(is_there) - 1)[place], in_runs=False)
 
 
 def as_ids(ids: Ids | pl.Series) -> Ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -95,11 +95,7 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
             lowest = all(items[filler] == min(items.values()) for items in full)
             return len(full) if lowest and len(full) > 1 else 0
         lists = [items for items in rows.containers if type(items) is list]
-        ends = [
-            [items for items in lists if len(items) > 1 and items[end] == filler] for end in (-1, 0)
-        ]
-        n = sum(filler in items for items in lists) if any(ends) else 0
-        return next((len(full) for full in ends if len(full) == n), 0)
+        return max(_count_lists_with_end(filler, end, lists) for end in (-1, 0))
     if rows.is_index or not rows.in_memory or rows.is_counted or table.order == "rank":
         return 0
     frame = table.frame
@@ -119,6 +115,19 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
         "gain" not in frame.columns or "assumed_gains" in table.counts
     )
     return n if n > 1 or are_lists else 0
+
+
+def _count_lists_with_end(filler: Any, end: int, lists: Sequence[Sequence[Any]]) -> int:
+    """Number of lists with the filler at an end, after or before an item; 0 if it is elsewhere."""
+    ends = [*map(itemgetter(end), lists)]
+    if filler not in ends:
+        return 0
+    others = (
+        items for items, last in zip(lists, ends, strict=True) if last != filler or len(items) == 1
+    )
+    if any(filler in items for items in others):  # soon, if it is an item
+        return 0
+    return ends.count(filler)
 
 
 def _has_lists(table: Table) -> bool:

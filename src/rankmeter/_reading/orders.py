@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,6 +153,22 @@ class _Groups(NamedTuple):
         """Expand numbers of the users to a number for each row."""
         return np.repeat(numbers, self.n_rows) if self.user is None else numbers[self.user]
 
+    def spread_in_pieces(
+        self, numbers: npt.NDArray[Any]
+    ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+        """Like `spread`, of some rows after others: less memory takes less time."""
+        if self.user is not None:
+            for first in range(0, self.user.size, _PIECE):
+                rows = slice(first, first + _PIECE)
+                yield rows, numbers[self.user[rows]]
+            return
+        ends, first, user = np.cumsum(self.n_rows), 0, 0
+        while user < ends.size:
+            last = int(np.searchsorted(ends, first + _PIECE)) + 1
+            users, end = slice(user, last), int(ends[min(last, ends.size) - 1])
+            yield slice(first, end), np.repeat(numbers[users], self.n_rows[users])
+            first, user = end, last
+
     def select(self, mask: BoolArray) -> _Groups:
         """Select rows by mask."""
         user = self.spread(np.arange(self.n_rows.size))[mask]
@@ -181,11 +197,10 @@ def _compare_whole_ranks(
     low, high = rank.min(), rank.max()
     if not -_FAR < low <= high < low + rank.size:
         return None
-    place = groups.spread(groups.starts - int(low))
-    place += rank.astype(np.int64)
     # A rank too high leaves a place empty, whosever place it takes.
     scores = np.full(rank.size + int(high - low) + 1, np.nan)
-    scores[place] = score
+    for rows, place in groups.spread_in_pieces(groups.starts - int(low)):
+        scores[place + rank[rows].astype(np.int64)] = score[rows]
     scores = scores[: rank.size]
     if np.isnan(scores).any():
         return None
@@ -214,6 +229,7 @@ def _compare_ranks_with_gaps(groups: _Groups, rank: npt.NDArray[Any], score: Flo
     return orders.plus(_count_pairs(_mark_changes(user[rows]), score[rows], rank[rows]))
 
 
+_PIECE = 2**16  # rows
 _CELLS_PER_ROW = 8
 _FAR = 2**53
 
