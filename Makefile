@@ -17,7 +17,7 @@ SPARK := $(if $(CI)$(shell command -v java),--group spark)
 PYTEST := python -m pytest -n auto --max-worker-restart=0
 GROUPS := --group test-all $(if $(CI),--group frameworks) $(SPARK)
 
-.PHONY: help demo test test-rest test-all test-wheel fuzz test-floor lint types docs picture bench bench-quick build conformance cluster sanitize clean
+.PHONY: help demo test test-rest test-all test-wheel annexes fuzz test-floor lint types docs llms picture bench bench-quick build conformance cluster sanitize clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,8 +27,10 @@ help:
 	@echo "make test-wheel   run README and documentation with an installed wheel, outside the checkout"
 	@echo "make test-floor   run the tests with the oldest supported dependencies"
 	@echo "make fuzz N=1000000 ARGS=readers.csv   run the fuzzers, or some of them, on N inputs each"
+	@echo "make annexes      take each annex out of a copy and run the other tests; ARGS=show for one"
 	@echo "make lint types   check style; check types"
 	@echo "make docs         build the documentation into docs/_build/html"
+	@echo "make llms         write docs/llms.txt again, the page for language models"
 	@echo "make picture      make the pictures of the report in the README again (needs Chromium)"
 	@echo "make bench        measure speed next to other tools; rewrite the figures of docs/speed.md"
 	@echo "make bench-quick  the same in minutes: small data, and the tools that are installed"
@@ -59,9 +61,12 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-docs: $(VENV)/.dev
+docs: $(VENV)/.docs llms
 	$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+llms: $(VENV)/.demo
+	@PYTHONPATH=docs/_ext $(BIN)/python -m rankmeter_docs.llms
 
 picture: $(VENV)/.demo
 	$(BIN)/python docs/picture.py
@@ -83,6 +88,9 @@ cluster: $(VENV)/.all
 
 sanitize: $(VENV)/.all
 	sh .ci/sanitize "$(BIN)"
+
+annexes: $(VENV)/.test
+	$(BIN)/python tests/annexes.py $(ARGS)
 
 fuzz: $(VENV)/.all
 	PYTHONPATH=tests $(BIN)/python -m fuzz --n $(N) $(ARGS)
@@ -110,9 +118,13 @@ $(VENV)/.test: $(VENV)/.demo
 	$(BIN)/python $(PIP) --group test
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.demo
+	$(BIN)/python $(PIP) --group docs
+	@touch $@
+
 $(VENV)/.all: $(VENV)/.demo
 	$(BIN)/python $(PIP) $(GROUPS)
-	@touch $@ $(VENV)/.test
+	@touch $@ $(VENV)/.test $(VENV)/.docs
 
 $(VENV)/.dev: $(VENV)/.all
 	$(BIN)/python $(PIP) --group dev

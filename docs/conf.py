@@ -28,7 +28,6 @@ extensions = [
     "rankmeter_docs.pages",
     "rankmeter_docs.korean",
     "rankmeter_docs.excerpts",
-    "rankmeter_docs.llms",
 ]
 # Pages include the tables of speed and size.
 exclude_patterns = ["_build", "_ext", "_templates", "speed/*", "size/*", "spark/*"]

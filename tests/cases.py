@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
+from rankmeter._choices import SHARED_RANKS, TieRule
+from rankmeter._rankings import ties as tie_rules
 from rankmeter.metrics import Metric
 from rankmeter.testing import variants
 from reference_lists import Side
 
 GRADES = (-1.0, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0)
-ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", "input")
+RULES = get_args(TieRule)
+"""All tie rules: no other file of tests lists them."""
+ORDERED = tie_rules.ORDERED
 """The tie rules that put tied items in an order."""
-SHARED = ("realistic", "rounded", "together")
+SHARED = SHARED_RANKS
 """Those by which tied items share a rank, which most metrics refuse for several relevant items."""
 
 
@@ -52,6 +58,15 @@ def of(spec):
     """Cutoffs and options of a metric: all combinations of the values of all options."""
     cutoffs = CUTOFFS if spec.cutoff else (None,)
     return [(k, options) for options in variants(spec) for k in cutoffs]
+
+
+def accepted(spec):
+    """Those that the metric does not refuse: a similarity that is given needs a matrix, too."""
+    return [
+        (k, options)
+        for k, options in of(spec)
+        if not spec.refuses_together(options) and "given" not in options.values()
+    ]
 
 
 def metric(name, k, options):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from rankmeter._annexes import ANNEXES
+
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=15
 )
@@ -122,6 +124,15 @@ def pytest_ignore_collect(collection_path, config):
     if is_later(collection_path):
         return True if config.option.quick else None
     return True if config.option.rest and collection_path.is_file() else None
+
+
+def pytest_collection_modifyitems(items):
+    """Leave out tests with the mark of an annex that was taken out of the package."""
+    items[:] = [
+        item
+        for item in items
+        if all(ANNEXES.keys() >= {*mark.args} for mark in item.iter_markers("annex"))
+    ]
 
 
 @pytest.hookimpl(optionalhook=True)

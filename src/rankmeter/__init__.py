@@ -27,17 +27,17 @@ _HOMES = {
     "Comparison": "_results.comparison",
     "Curve": "_results.curves",
     "LinkQueries": "_evaluation.link_prediction",
-    "Accumulator": "_evaluation.accumulator",
-    "accumulator": "_evaluation.accumulator",
+    "Accumulator": "_training.accumulator",
+    "accumulator": "_training.accumulator",
     "adjust": "_evaluation.link_prediction",
     "by_activity": "_results.segments",
     "by_popularity": "_results.segments",
     "ValueComparison": "_results.comparison",
     "compare": "_evaluation.systems",
     "compare_values": "_evaluation.values",
-    "compute_metrics": "_evaluation.callbacks",
-    "scorer": "_evaluation.callbacks",
-    "curve": "_evaluation.evaluate",
+    "compute_metrics": "_training.callbacks",
+    "scorer": "_training.callbacks",
+    "curve": "_evaluation.curve",
     "Description": "splits._describe",
     "Estimate": "_results.estimates",
     "Metric": "metrics",
@@ -51,17 +51,25 @@ _HOMES = {
     "evaluate": "_evaluation.evaluate",
     "evaluate_ranks": "_evaluation.scored",
     "evaluate_scores": "_evaluation.scored",
-    "explain": "_evaluation.explain",
-    "group_metric": "_evaluation.callbacks",
-    "grouped": "_evaluation.callbacks",
+    "explain": "_explain.explain",
+    "group_metric": "_training.callbacks",
+    "grouped": "_training.callbacks",
     "link_queries": "_evaluation.link_prediction",
     "SampleSize": "_evaluation.planning",
     "metric": "metrics",
     "sample_size": "_evaluation.planning",
 }
 _MODULES = (
-    *("baselines", "datasets", "errors", "ir_measures", "keras", "metrics", "pyterrier", "splits"),
-    *("testing", "torch"),
+    "baselines",
+    "datasets",
+    "errors",
+    "ir_measures",
+    "keras",
+    "metrics",
+    "pyterrier",
+    "splits",
+    "testing",
+    "torch",
 )
 if TYPE_CHECKING:
     from typing import Any
@@ -76,16 +84,9 @@ if TYPE_CHECKING:
     from rankmeter import splits as splits
     from rankmeter import testing as testing
     from rankmeter import torch as torch
-    from rankmeter._evaluation.accumulator import Accumulator as Accumulator
-    from rankmeter._evaluation.accumulator import accumulator as accumulator
-    from rankmeter._evaluation.callbacks import compute_metrics as compute_metrics
-    from rankmeter._evaluation.callbacks import group_metric as group_metric
-    from rankmeter._evaluation.callbacks import grouped as grouped
-    from rankmeter._evaluation.callbacks import scorer as scorer
-    from rankmeter._evaluation.evaluate import curve as curve
+    from rankmeter._evaluation.curve import curve as curve
     from rankmeter._evaluation.evaluate import evaluate as evaluate
     from rankmeter._evaluation.evaluator import Evaluator as Evaluator
-    from rankmeter._evaluation.explain import explain as explain
     from rankmeter._evaluation.link_prediction import LinkQueries as LinkQueries
     from rankmeter._evaluation.link_prediction import adjust as adjust
     from rankmeter._evaluation.link_prediction import link_queries as link_queries
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from rankmeter._evaluation.scored import evaluate_scores as evaluate_scores
     from rankmeter._evaluation.systems import compare as compare
     from rankmeter._evaluation.values import compare_values as compare_values
+    from rankmeter._explain.explain import explain as explain
     from rankmeter._rankings.kinds import Grades as Grades
     from rankmeter._rankings.kinds import Positions as Positions
     from rankmeter._rankings.kinds import Ranks as Ranks
@@ -110,6 +112,12 @@ if TYPE_CHECKING:
     from rankmeter._results.segments import by_popularity as by_popularity
     from rankmeter._results.summary import Summary as Summary
     from rankmeter._results.walkthrough import Walkthrough as Walkthrough
+    from rankmeter._training.accumulator import Accumulator as Accumulator
+    from rankmeter._training.accumulator import accumulator as accumulator
+    from rankmeter._training.callbacks import compute_metrics as compute_metrics
+    from rankmeter._training.callbacks import group_metric as group_metric
+    from rankmeter._training.callbacks import grouped as grouped
+    from rankmeter._training.callbacks import scorer as scorer
     from rankmeter.conventions._plan import Plan as Plan
     from rankmeter.metrics import Metric as Metric
     from rankmeter.metrics import metric as metric
@@ -152,12 +160,10 @@ def __getattr__(name: str) -> Any:
         return sorted(public, key=lambda n: (not n.isupper(), not n[0].isupper(), n))
     if name[0].isupper() and name not in _HOMES and name in (names := _metric_names()):
         return import_module("rankmeter.metrics").metric(names[name])
-    if name in _HOMES:
-        value = getattr(import_module(f"rankmeter.{_HOMES[name]}"), name)
-    elif name in _MODULES:
-        value = import_module(f"rankmeter.{name}")
-    else:
+    if name not in _HOMES and name not in _MODULES:
         raise AttributeError(f"module 'rankmeter' has no attribute {name!r}")
+    load = import_module("rankmeter._annexes").annex
+    value = getattr(load(_HOMES[name]), name) if name in _HOMES else load(name)
     globals()[name] = value
     return value
 

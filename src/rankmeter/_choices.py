@@ -131,8 +131,7 @@ class Alignment:
         "An item repeated in one ranking: ``error``, ``best`` (keep its best rank; items below "
         "move up), ``first`` (the best one counts, its repetitions occupy ranks), ``each`` (count "
         "every occurrence: shares of the relevant items can exceed 1), ``unchecked`` (as "
-        "``error``, but rankings on disk are not searched for "
-        "repeated items that are not judged).",
+        "``error``).",
         inputs=RANKINGS,
     )
     judgements: Literal["error", "max", "last", "sum"] = declare_choice(
@@ -477,6 +476,9 @@ def check_choice(name: str, value: Any) -> Any:
     )
 
 
+RELEVANT_FORMS = "`relevant` must be like '>0', '>=4' or 'any' (every judged item)"
+
+
 def _canonical_threshold(value: Any) -> str:
     """Convert ``relevant`` to canonical form: ``">= 4.0"`` → ``">=4"``, a number t → ``">=t"``."""
     try:
@@ -487,9 +489,7 @@ def _canonical_threshold(value: Any) -> str:
         return text
     match = re.fullmatch(rf"(>=|>)?\s*{_NUMBER}", text)
     if match is None or not math.isfinite(float(match[2])):
-        raise UsageError(
-            f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got {brief(value)}"
-        )
+        raise UsageError(f"{RELEVANT_FORMS}, got {brief(value)}")
     return f"{match[1] or '>='}{format_value(float(match[2]))}"
 
 

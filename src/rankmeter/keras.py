@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from rankmeter._evaluation.accumulator import accumulator
+from rankmeter._training.accumulator import accumulator
 from rankmeter.errors import MissingDependencyError, UsageError
 from rankmeter.metrics import Metric
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._evaluation.accumulator import Accumulator, accumulator
+from rankmeter._training.accumulator import Accumulator, accumulator
 from rankmeter.errors import MissingDependencyError
 from rankmeter.metrics import Metric
 

@@ -6,7 +6,6 @@ import dataclasses
 import importlib.metadata
 import json
 import math
-import subprocess
 
 import pytest
 
@@ -141,10 +140,11 @@ def test_doctor_says_how_to_install_what_is_missing(monkeypatch):
     page = words(done.out)
     assert done.code == 0
     assert (
-        "pandas not installed (results as pandas frames): pip install 'rankmeter[pandas]'" in page
+        "pandas not installed (optional: results as pandas frames): "
+        "pip install 'rankmeter[pandas]'" in page
     )
     assert "pyspark not installed" in page
-    assert "numpy 1.2.3 (the metrics)" in page
+    assert "numpy 1.2.3 (required: the metrics)" in page
 
 
 def test_doctor_fails_if_nothing_can_work(monkeypatch):
@@ -158,31 +158,11 @@ def test_doctor_fails_if_nothing_can_work(monkeypatch):
     assert (done.code, done.err) == (4, "error: rankmeter does not work without numpy\n")
 
 
-@pytest.mark.parametrize("home", [True, False])
-def test_doctor_tells_the_java_that_spark_would_find(monkeypatch, tmp_path, home):
-    (tmp_path / "bin").mkdir()
-    java = tmp_path / "bin" / "java"
-    java.write_text("#!/bin/sh\necho 'openjdk version \"17.0.9\"' >&2\necho more >&2\n")
-    java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME" if home else "PATH", str(tmp_path if home else tmp_path / "bin"))
-    if not home:
-        monkeypatch.delenv("JAVA_HOME", raising=False)
-    found = rankmeter("doctor", "--json").json["machine"]["Java"]
-    assert found == f'openjdk version "17.0.9" ({java})'
-
-
-@pytest.mark.parametrize(
-    "failure", [subprocess.TimeoutExpired("java", 10), PermissionError(13, "Permission denied")]
-)
-def test_doctor_survives_a_java_that_does_not_run(monkeypatch, failure):
-    def run(*args, **kwargs):
-        raise failure
-
-    monkeypatch.setattr("rankmeter._cli.doctor.shutil.which", lambda *_, **__: "/x/java")
-    monkeypatch.setattr("rankmeter._cli.doctor.subprocess.run", run)
-    assert rankmeter("doctor", "--json").json["machine"]["Java"].startswith("/x/java does not run")
-
-
-def test_doctor_says_if_there_is_no_java(monkeypatch):
-    monkeypatch.setattr("rankmeter._cli.doctor.shutil.which", lambda *_, **__: None)
+def test_doctor_names_the_java_that_spark_would_find(monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", "/opt/java")
+    assert rankmeter("doctor", "--json").json["machine"]["Java"] == "/opt/java"
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setattr("rankmeter._cli.doctor.shutil.which", "/usr/bin/{}".format)
+    assert rankmeter("doctor", "--json").json["machine"]["Java"] == "/usr/bin/java"
+    monkeypatch.setattr("rankmeter._cli.doctor.shutil.which", lambda _: None)
     assert rankmeter("doctor", "--json").json["machine"]["Java"].startswith("not found")

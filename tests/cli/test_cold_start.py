@@ -16,8 +16,8 @@ UNUSED |= {"fractions", "html", "importlib.resources.simple"}
 UNUSED |= {
     f"rankmeter.{name}"
     for name in (
-        *("_compare", "_systems", "_estimates.paired", "_estimates.settings"),
-        *("_report.page", "_report.paper", "_results.comparison", "_results.explanation"),
+        *("_evaluation.compare", "_evaluation.systems", "_results.paired", "_results.settings"),
+        *("_report.page", "_report.charts", "_results.comparison", "_results.explanation"),
     )
 }
 

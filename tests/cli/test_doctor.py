@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import sys
 
 import numpy as np
@@ -27,20 +28,17 @@ def test_doctor_tells_the_versions_that_run():
         assert packages[module.__name__] == {
             "core": True,
             "version": module.__version__,
-            "purpose": doctor.PURPOSES[module.__name__],
+            "purpose": doctor.PACKAGES[module.__name__][0],
             "install": f"pip install {module.__name__}",
         }
 
 
-def test_doctor_knows_every_package_of_the_metadata_and_what_it_is_for():
+def test_doctor_knows_every_package_of_the_metadata_and_how_to_install_it():
     packages = rankmeter("doctor", "--json").json["packages"]
-    required = {one.split()[0] for one in map(name_of, importlib.metadata.requires("rankmeter"))}
-    assert required <= packages.keys()
-    assert {name for name, facts in packages.items() if facts["core"]} <= required
-    assert packages.keys() <= doctor.PURPOSES.keys()
-    for facts in packages.values():
-        assert facts["purpose"] != "more"
-
-
-def name_of(requirement):
-    return requirement.translate(str.maketrans("<>=;!~[", "       "))
+    for requirement in importlib.metadata.requires("rankmeter"):
+        name = re.match(r"[\w.-]+", requirement)[0].lower()
+        extra = re.search(r"extra == ['\"]([\w-]+)", requirement)
+        assert packages[name]["core"] == (extra is None), requirement
+        if extra and name != "pyarrow":  # two extras bring it
+            assert packages[name]["install"] == f"pip install 'rankmeter[{extra[1]}]'"
+    assert packages["duckdb"]["install"] == "pip install duckdb"

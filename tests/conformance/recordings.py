@@ -57,5 +57,7 @@ def recordings():
 def answers(tool):
     """What a tool answered, about accuracy and about what was shown."""
     files = [GOLDENS / f"{tool}.json", GOLDENS / "shown" / f"{tool}.json"]
+    if not files[0].exists() and not files[1].exists():
+        raise FileNotFoundError(f"{files[0]} is missing: run tests/conformance/record.py {tool}")
     parts = [json.loads(file.read_text("utf-8")) for file in files if file.exists()]
     return parts[0] | {"cases": {n: c for part in parts for n, c in part["cases"].items()}}

@@ -14,10 +14,14 @@ TOOLS = recordings()
 
 def test_every_profile_has_one_recording_and_every_recording_a_profile():
     followed = [load_convention(tool).name for tool in TOOLS]
+    missing = {*convention_names()} - {*followed, "rankmeter"}
+    assert not missing, f"write {', '.join(str(RECORD / f'{name}.toml') for name in missing)}"
     assert sorted([*followed, "rankmeter"]) == sorted(convention_names())
 
 
 def test_every_recording_has_its_answers_and_a_script():
+    unanswered = [GOLDENS / f"{tool}.json" for tool in TOOLS]
+    assert not [str(file) for file in unanswered if not file.exists()], "run record.py TOOL"
     assert {file.stem for file in GOLDENS.glob("*.json")} == TOOLS.keys()
     scripts = {facts["environment"].get("script", tool) for tool, facts in TOOLS.items()}
     assert {file.stem for file in RECORD.glob("*.py")} == scripts

@@ -133,18 +133,16 @@ def test_summaries_in_korean_are_of_metrics_and_a_missing_one_is_noted():
     ],
 )
 def test_what_a_metric_needs(metric, needed):
-    pytest.importorskip("sphinx")
     from rankmeter_docs.needs import needs
 
     assert needs(metric) == needed
 
 
 def test_the_page_for_language_models_is_that_of_the_registry():
-    pytest.importorskip("sphinx")
     from rankmeter_docs import llms
 
     made = llms.text()
-    assert llms.FILE.read_text("utf-8") == made, "`make docs` writes docs/llms.txt again"
+    assert llms.FILE.read_text("utf-8") == made, "`make llms` writes docs/llms.txt again"
     for name, spec in METRICS.items():
         assert f"\n- [{name}](metrics/{name}.html): " in made
         assert all(f"`{option}` (" in made for option in spec.options), name

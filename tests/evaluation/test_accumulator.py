@@ -65,7 +65,7 @@ def test_batches_in_any_order_give_the_values_of_all(seed, order, each):
 @pytest.mark.once
 @given(st.integers(0, 99), st.permutations(range(5)), st.sampled_from([1, 9, 4096]))
 def test_moments_are_those_of_the_values(seed, order, at_once):
-    with mock.patch("rankmeter._evaluation.accumulator.AT_ONCE", at_once):
+    with mock.patch("rankmeter._training.accumulator.AT_ONCE", at_once):
         moments_are_those_of_the_values(data_of(seed), order)
 
 

@@ -181,7 +181,7 @@ class TestTarget:
 
     def test_large_data_are_searched_in_part_and_that_is_said(self, nothing, monkeypatch):
         whole = nothing
-        monkeypatch.setattr("rankmeter._evaluation.search.MAX_ROWS", 20_000)
+        monkeypatch.setattr("rankmeter._explain.search.MAX_ROWS", 20_000)
         part = rm.explain(RANKINGS, TRUTH, "ndcg@5", target="0.300001")
         assert part.tried < whole.tried
         assert f"except {whole.tried - part.tried:,} settings" in part.verdict()

@@ -29,6 +29,7 @@ def test_values_by_hand():
     assert "judgments of further subtopics: 1" in str(result)
 
 
+@pytest.mark.annex("show")
 @pytest.mark.parametrize("metric", DIVERSE)
 def test_a_value_of_one_user_is_that_among_all(metric):
     everyone = rm.evaluate(RUN, judged(), metric)

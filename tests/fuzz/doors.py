@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import cases
 import rankmeter as rm
 import reference
 import reference_lists
@@ -54,7 +55,8 @@ GRADED: dict[str, tuple[str, dict[str, Any]]] = {
 METRICS = COUNTED | GRADED
 LISTS = ("list_length", "unseen", "novelty")
 """Metrics of lists, by `tests/reference_lists.py`; the relevant items are the training data."""
-ORDERS = ("item", "item-descending", "text", "text-descending", "input")
+ORDERS = tuple(rule for rule in cases.ORDERED if not rule.startswith("native"))
+"""Without the order of ids as they came, integers or text, which depends on the form."""
 SPANS = ("expected", "optimistic", "pessimistic")
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "relevant": (">0", ">=2", ">1", 2, "any"),
@@ -631,7 +633,7 @@ def calls(case: Case) -> list[str]:
         and not (case.listed or lists)
         and users[0] == users[1]
         and not any(case.empty)
-        and options.get("ties", "item") not in ("input", "text", "text-descending")
+        and options.get("ties", "item") not in cases.ORDERED[2:]
         and options.get("relevant") != "any"  # a label of 0 does not judge
         and {row[:2] for row in case.truth} <= {row[:2] for row in case.rankings}
         and "scope" not in options

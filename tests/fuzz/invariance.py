@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+import cases
 import rankmeter as rm
 from fuzz import judge
 from fuzz.doors import write_trec
@@ -26,8 +27,8 @@ from rankmeter import _engine
 from rankmeter._engine.memory import Memory
 from rankmeter.errors import RankmeterError
 
-TIES = ("item", "item-descending", "expected", "optimistic", "pessimistic", "realistic", "rounded",
-        "together")  # fmt: skip
+TIES = [rule for rule in cases.RULES if rule not in cases.ORDERED[2:]]
+"""Without those by text or by the order of rows, which the forms of a case do not share."""
 METRICS = [*judge.METRICS, "hr@1", "map@2"]
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cases import SHARED
+
 
 @dataclass(frozen=True)
 class Exemption:
@@ -48,7 +50,6 @@ ORDERS = "lies_between_the_orders"
 CHANCE = "constant_scores_do_not_beat_chance"
 RANGE = "lies_in_its_range"
 
-SHARED = ("realistic", "rounded", "together")
 BY_CHANCE = "adjusted_hits amr amri amrr zhits zmr zmrr"
 OF_FOUND = "mean_rank last_rank median_rank gmr hmr relevance_position"
 PAIRS = "auc gauc lauc opa pauc percentile_rank"

@@ -24,7 +24,7 @@ import polars as pl
 from exceptions_to_laws import EXCEPTIONS
 from product_worlds import DOORS, LEVELS_OF_GAINS, Door, World, make, repeated
 
-from cases import ORDERED
+from cases import ORDERED, RULES, SHARED
 from rankmeter._choices import CHOICES, Alignment
 from rankmeter._engine import open_data
 from rankmeter._engine.choose import parse_engine
@@ -39,8 +39,6 @@ from rankmeter.testing._made_up import evidence_of_hits, evidence_of_lists, rand
 
 SLACK = 1e-9
 EXACT = 1e-12
-SHARED = ("realistic", "rounded", "together")
-"""The tie rules by which tied items share a rank."""
 
 
 def bounds(form: Metric, cell: Cell) -> tuple[float, float]:
@@ -128,9 +126,8 @@ def is_legal(levels: Mapping[str, Any]) -> bool:
         if not way.repeats and chosen & {"duplicates", "judgements"}:
             return False
         if door in ("Ranks", "Sampled", "lists", "evaluate_scores", "values", "moments"):
-            if ties in ("input", "text", "text-descending", "native-descending") or (
-                door in ("Ranks", "Sampled") and ties in ORDERED
-            ):
+            numbered = () if door in ("Ranks", "Sampled") else ("item", "item-descending")
+            if ties in ORDERED and ties not in numbered:
                 return False
             if "judgements" in chosen or (door == "evaluate_scores" and "users" in chosen):
                 return False  # users= has the ids there
@@ -705,7 +702,7 @@ def constant_scores_do_not_beat_chance(t: Trial) -> None:
              lambda u, f: f"{got.values[u, f]:.6g} beats {chance[u, f]:.6g}", world)  # fmt: skip
 
 
-@law((*ORDERED, "expected", "optimistic", "pessimistic"), OF_ITEMS, ignores=BY_ORDER, few=True)
+@law([rule for rule in RULES if rule not in SHARED], OF_ITEMS, ignores=BY_ORDER, few=True)
 def lies_between_the_orders(t: Trial) -> None:
     """`expected` is the mean over all orders; bounds bound, and all other rules lie between."""
     world = replace(t.world, again=(), twice=())

@@ -1,7 +1,7 @@
 """The contract of every registered metric. No metrics, options or values are listed here.
 
-The limits of a metric are declared where it is registered (``open_ties``, ``reached``), or in the
-tables below, with the reason.
+The limits of a metric are declared where it is registered (``open_ties``, ``reached``,
+``refuses``), or in the table below, with the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import reference_lists
 import reference_trec
 from rankmeter.errors import UsageError
 from rankmeter.metrics import METRICS, RESERVED, register, unregister
-from rankmeter.metrics.user_models import ACTS, STEADY
 from rankmeter.testing import check_metric
 
 pytestmark = pytest.mark.once
@@ -33,52 +32,6 @@ pytestmark = pytest.mark.once
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
-
-def has_option_of_another_model(options):
-    """Whether an option that acts on other user models alone is not at its default."""
-    defaults = {name: METRICS["utility_rate"].options[name].default for name in ACTS}
-    return any(
-        options.get(name, defaults[name]) != defaults[name]
-        and options.get("model", "inst") not in models
-        for name, models in ACTS.items()
-    )
-
-
-REFUSED = {
-    **dict.fromkeys(
-        ("utility_rate", "utility_residual"),
-        (has_option_of_another_model, "an option of another model cannot act"),
-    ),
-    "expected_depth": (
-        lambda options: (
-            has_option_of_another_model(options)
-            or (options.get("max_gain") is not None and options.get("model") in STEADY)
-        ),
-        "some readers do not heed gains, and no reader heeds an option of another model",
-    ),
-    "utility": (
-        lambda options: "spared" in options and "n_items" not in options,
-        "what is neither ranked nor relevant can only be counted in a catalogue of known size",
-    ),
-    **dict.fromkeys(
-        ("tail_share", "tail_count"),
-        (
-            lambda options: (
-                options.get("size", 2 if options.get("head") != "count" else 0)
-                not in ((0.5, 2.0) if options.get("head") == "count" else (0.5, None))
-            ),
-            "a share is below 1, and a count has no default",
-        ),
-    ),
-    **dict.fromkeys(
-        ("ild", "eild", "epd", "vendi", "serendipity"),
-        (
-            lambda options: "given" in options.values(),
-            "a similarity of two items is a matrix, and the cases have categories",
-        ),
-    ),
-}
-"""Options that a metric refuses together."""
 
 NO_MEAN_OVER_ORDERS = {
     "mean_rank": (
@@ -118,13 +71,12 @@ def definition(name):
 
 def accepted(name):
     """The cases of a metric, without those that it must refuse."""
-    refuses, _ = REFUSED.get(name, (lambda *_: False, ""))
-    every = cases.of(METRICS[name])
-    for k, options in every:
-        if refuses(options):
+    spec = METRICS[name]
+    for k, options in cases.of(spec):
+        if spec.refuses_together(options):
             with pytest.raises(UsageError):
                 rm.evaluate([["a"]], [{"a"}], cases.metric(name, k, options))
-    return [case for case in every if not refuses(case[1])]
+    return cases.accepted(spec)
 
 
 def agree(name, chosen, rankings, truth, wanted, **choices):
@@ -293,7 +245,7 @@ def test_every_metric(name, article):
 
 
 def test_exceptions_are_of_metrics_that_exist():
-    assert {*REFUSED, *NO_MEAN_OVER_ORDERS} <= METRICS.keys()
+    assert NO_MEAN_OVER_ORDERS.keys() <= METRICS.keys()
 
 
 # ---------------------------------------------------------------------------------------------

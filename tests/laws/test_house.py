@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from code_lines import count_code_lines, loaded_files
 
 import rankmeter as rm
 from rankmeter.metrics import METRICS, register, unregister
@@ -28,6 +29,7 @@ LAYERS = [
     ["_native"],
     ["_version"],
     ["errors"],
+    ["_annexes"],
     ["_files"],
     ["_choices"],
     ["_statistics"],
@@ -38,9 +40,11 @@ LAYERS = [
     ["_rankings"],
     ["_engine"],
     ["_results"],
+    ["_evaluation"],
+    ["_show"],
+    ["_report", "_explain", "_training"],
     ["splits"],
     ["baselines", "datasets"],
-    ["_evaluation"],
     ["ir_measures", "keras", "pyterrier", "torch"],
     ["_cli"],
     ["__main__", ""],
@@ -152,10 +156,11 @@ def test_no_import_leads_back_to_where_it_came_from():
 
 
 def test_what_presents_numbers_takes_values_and_never_a_result():
-    """Tables, charts, walks and the page compute nothing."""
-    results = {"result", "evaluated", "summary", "compared", "comparison", "walkthrough"}
-    for name in ("tables", "charts", "walks", "page"):
-        taken = {other.rpartition(".")[2] for other in own_imports(MODULES[f"_results.{name}"])}
+    """Tables, charts and the page compute nothing."""
+    results = {"result", "evaluated", "summary", "compared", "comparison"}
+    presenting = {"_results.tables", "_report.charts", "_report.page", "_show.tables"}
+    for name in presenting & MODULES.keys():
+        taken = {other.rpartition(".")[2] for other in own_imports(MODULES[name])}
         assert not taken & results, name
 
 
@@ -202,6 +207,28 @@ def packages_of(code, **more):
         **more,
     )
     return {name.split(".")[0] for name in ast.literal_eval(ran.stderr.splitlines()[-1])}
+
+
+FRAMES = """
+import polars as pl
+import rankmeter as rm
+rankings = pl.DataFrame({"user": ["a", "a", "b"], "item": ["x", "y", "x"], "rank": [1, 2, 1]})
+truth = pl.DataFrame({"user": ["a", "b"], "item": ["x", "y"]})
+"""
+EVALUATE = FRAMES + 'rm.evaluate(rankings, truth, ["ndcg@10"])'
+COMPARE = FRAMES + 'rm.compare({"a": rankings, "b": rankings.reverse()}, truth, ["ndcg@10"])'
+
+
+@pytest.mark.parametrize(("code", "most"), [(EVALUATE, 18_400), (COMPARE, 21_300)])
+def test_few_lines_are_loaded_to_evaluate_and_to_compare(code, most):
+    """Who changes `evaluate` can rule out the rest; lower these numbers when they fall."""
+    assert sum(map(count_code_lines, loaded_files(code))) <= most
+
+
+def test_a_metric_loads_its_file_and_no_other():
+    families = {Path(sys.modules[spec.family].__file__) for spec in METRICS.values()}
+    assert families & {*loaded_files(EVALUATE)} == {PACKAGE / "metrics" / "ndcg.py"}
+    assert not families & {*loaded_files("import rankmeter as rm; dir(rm)")}
 
 
 def command_line(*words):
@@ -266,3 +293,22 @@ def test_a_metric_of_your_own_is_a_metric():
         assert [e.mean for e in result.values()] == [0.5, 0.5]
     finally:
         unregister("half_recall")
+
+
+def test_a_sentence_of_an_error_stands_once():
+    """At most three errors say the same in twenty characters or more: then it is a function."""
+    places = {}
+    for name, tree in MODULES.items():
+        texts = (
+            node
+            for error in ast.walk(tree)
+            if isinstance(error, ast.Raise)
+            for node in ast.walk(error)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        )
+        for node in texts:
+            for part in re.split(r"[.:;,?] ", node.value):
+                sentence = part.strip(" .:;,")
+                if len(sentence) >= 20 and " " in sentence:
+                    places.setdefault(sentence, set()).add((name, node.lineno))
+    assert not {said: where for said, where in places.items() if len(where) > 3}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import cases
 import rankmeter as rm
+from annexes import present
 from rankmeter.errors import (
     DataError,
     DuplicateError,
@@ -157,6 +158,10 @@ FUNCTIONS = [
     evaluated, compared, with_runs, curve, explained, searched, segmented, clustered, shown,
     shown_of_one, reported, lists, by_convention,
 ]  # fmt: skip
+FUNCTIONS = present(
+    {function.__name__: function for function in FUNCTIONS},
+    explained="explain", searched="explain", shown="show", shown_of_one="show", reported="report",
+)  # fmt: skip
 GAPS = {
     ("lists", "Sampled"): "needs the items|has no items",
     ("lists", "Ranks"): "needs the items|has no items",
@@ -170,7 +175,7 @@ def of_dictionaries(function):
     return function(*KINDS["dict"])
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_function_measures_every_kind_alike(function, kind, tmp_path):
     if function is reported:

@@ -21,9 +21,7 @@ ITEMS = [f"i{n}" for n in range(8)]
 scored_lists = st.dictionaries(st.sampled_from(ITEMS), st.integers(0, 5).map(float), max_size=8)
 truths = st.dictionaries(st.sampled_from(ITEMS), st.sampled_from([0.0, 1.0, 1.0, 2.0, 3.0]))
 worlds = st.lists(st.tuples(scored_lists, truths), min_size=1, max_size=5)
-tie_rules = st.sampled_from(
-    [*cases.ORDERED, "expected", "optimistic", "pessimistic", *cases.SHARED]
-)
+tie_rules = st.sampled_from(cases.RULES)
 cutoffs = st.sampled_from([None, 1, 2, 3, 5, 20])
 
 

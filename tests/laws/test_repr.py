@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
+from annexes import present
 
 pytestmark = pytest.mark.once
 
@@ -38,6 +39,7 @@ PUBLIC = {
     "ValueComparison": lambda: rm.compare_values({"a": np.arange(N), "b": np.ones(N)}),
     "Walkthrough": lambda: FOUND.show("u1"),
 }
+PUBLIC = present(PUBLIC, Accumulator="training", Explanation="explain", Walkthrough="show")
 PARTS = {
     "scores": lambda: FOUND.scores,
     "source": lambda: FOUND.source,
@@ -50,8 +52,10 @@ PARTS = {
     "scorer": lambda: rm.scorer("ndcg@10"),
     "compute_metrics": lambda: rm.compute_metrics("ndcg@10"),
 }
+PARTS = present(PARTS, scorer="training", compute_metrics="training")
 
 
+@pytest.mark.annex("explain", "show", "training")
 def test_every_public_class_is_tried():
     everything = (name for name in rm.__all__ if isinstance(getattr(rm, name), type))
     assert set(everything) == PUBLIC.keys()
@@ -71,8 +75,10 @@ def test_a_repr_is_short_and_says_something(name):
         assert isinstance(made, getattr(rm, name))
 
 
-@pytest.mark.parametrize("name", ["Comparison", "Curve", "Description", "Explanation", "Split",
-                                  "Summary", "ValueComparison", "Walkthrough"])  # fmt: skip
+@pytest.mark.parametrize("name", [n for n in PUBLIC if n in {
+    "Comparison", "Curve", "Description", "Explanation", "Split", "Summary", "ValueComparison",
+    "Walkthrough",
+}])  # fmt: skip
 def test_tables_have_a_look_for_notebooks(name):
     assert "<table" in PUBLIC[name]()._repr_html_()
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
+from rankmeter._annexes import ANNEXES
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -18,6 +19,7 @@ TRUTH = {"ann": {"a"}, "bob": {"b"}}
 RESULT = rm.evaluate(LISTS, TRUTH, "ndcg@5")
 BOTH = rm.compare({"x": LISTS, "y": {"ann": ["a"], "bob": ["c"]}}, TRUTH, "ndcg@5")
 TRIPLES, TRAIN = [(0, 0, 1)], [(0, 0, 2)]
+SHOWN = [RESULT.show("ann")] if "show" in ANNEXES else []
 FUNCTIONS = [
     *("evaluate", "compare", "curve", "explain", "evaluate_scores", "evaluate_ranks"),
     *("accumulator", "Evaluator", "compare_values", "sample_size", "link_queries", "adjust"),
@@ -25,11 +27,11 @@ FUNCTIONS = [
     *("Grades", "Positions", "Ranks", "Sampled", "Scores"),
 ]
 CALLS = {
-    **{name: getattr(rm, name) for name in FUNCTIONS},
+    **{name: getattr(rm, name) for name in FUNCTIONS if name in rm.__all__},
     **{f"splits.{name}": getattr(rm.splits, name) for name in rm.splits.__all__ if name.islower()},
     **{
         f"{type(result).__name__}.{name}": getattr(result, name)
-        for result in (RESULT, BOTH, rm.curve(LISTS, TRUTH, "recall", 2), RESULT.show("ann"))
+        for result in (RESULT, BOTH, rm.curve(LISTS, TRUTH, "recall", 2), *SHOWN)
         for name in dir(type(result))
         if not name.startswith("_")
         and name not in {"get", "items", "keys", "values", "scored"}  # of every mapping; a field
@@ -138,6 +140,7 @@ def test_an_error_of_the_data_stays_what_it_is():
         rm.evaluate_scores(scores, [0])
 
 
+@pytest.mark.annex("report")
 def test_a_report_returns_its_path(tmp_path):
     for result in (RESULT, BOTH):
         assert result.report(tmp_path / "page.html") == tmp_path / "page.html"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.sparse import csr_array
 import cases
 import rankmeter as rm
 from command_line import rankmeter
+from rankmeter._engine.parts import cut_into_parts
 from rankmeter.errors import (
     DataError,
     IdTypeError,
@@ -221,6 +223,7 @@ def test_items_at_the_border_of_the_head_are_counted():
     )
 
 
+@pytest.mark.annex("explain")
 def test_how_side_data_were_read_is_a_note(tmp_path):
     movies = pl.DataFrame({"item": ["a", "b"], "genres": ["x|y", "x"], "year": [1999, 2001]})
     movies.write_csv(tmp_path / "movies.csv")
@@ -233,6 +236,7 @@ def test_how_side_data_were_read_is_a_note(tmp_path):
     )
 
 
+@pytest.mark.annex("explain")
 def test_explain_takes_side_data():
     (skipped,) = means(metrics="novelty(cold=skip)@3", **SIDE).values()
     found = rm.explain(LISTS, TRUTH, "novelty@3", target=skipped, **SIDE)
@@ -334,6 +338,8 @@ def test_scores_and_ranks_have_no_lists():
 @pytest.mark.parametrize("ties", ["item", "input", "item-descending"])
 def test_rankings_in_pieces_have_the_lists_of_those_in_memory(order, ties, tmp_path, monkeypatch):
     monkeypatch.setattr("rankmeter._engine.choose._LARGEST_PIECE", 200)
+    small = functools.partial(cut_into_parts, rows=300)
+    monkeypatch.setattr("rankmeter._engine.choose.cut_into_parts", small)
     rng = np.random.default_rng(1)
     rows = pl.DataFrame({"user": rng.integers(0, 60, 3000), "item": rng.integers(0, 90, 3000)})
     rows = rows.unique(maintain_order=True)
@@ -347,20 +353,19 @@ def test_rankings_in_pieces_have_the_lists_of_those_in_memory(order, ties, tmp_p
         "items": {item: ["x", "y", "z"][: item % 4] for item in range(80)},
         "catalogue": range(85),
     }
-    metrics = ["rr", *(one if "@" in one else f"{one}@3" for one in EVERY)]
+    metrics = ["rr", "coverage", *(one if "@" in one else f"{one}@3" for one in EVERY)]
     truth = {user: [user, user + 1] for user in range(0, 70, 2)}
     whole = rm.evaluate(rows, truth, metrics, ties=ties, **side)
     parts = rm.evaluate(tmp_path / "r.parquet", truth, metrics, ties=ties, engine="disk", **side)
     assert parts.plan.engine
     assert parts.per_user.equals(whole.per_user)
     assert {k: e.mean for k, e in parts.items()} == {k: e.mean for k, e in whole.items()}
-    with pytest.raises(UsageError, match="give metrics of lists a cutoff"):
-        rm.evaluate(tmp_path / "r.parquet", truth, "coverage", engine="disk", **side)
     again = pl.concat([rows.head(50), rows])
     again.write_parquet(tmp_path / "r.parquet", row_group_size=100)
     best = {"duplicates": "best", "ties": ties, **side}
-    with pytest.raises(UsageError, match=r"repeats an item of user .* choose engine='memory'"):
-        rm.evaluate(tmp_path / "r.parquet", truth, metrics, engine="disk", **best)
+    whole = rm.evaluate(again, truth, metrics, **best)
+    parts = rm.evaluate(tmp_path / "r.parquet", truth, metrics, engine="disk", **best)
+    assert parts.per_user.equals(whole.per_user)
 
 
 def test_no_user_wins_where_the_metric_is_one_number_for_all_lists():
@@ -377,6 +382,7 @@ def test_no_user_wins_where_the_metric_is_one_number_for_all_lists():
     assert same_lists["coverage@3"][0].sentence() == "a and b have the same coverage@3."
 
 
+@pytest.mark.annex("show")
 def test_one_value_for_each_group():
     """The bias disparity is the mean size of those of the groups, which `show` names."""
     given = {"train": TRAIN, "items": GENRES}
@@ -393,6 +399,7 @@ def test_one_value_for_each_group():
         means(LISTS, ["group_bias(group=9)@3"], None, **given)
 
 
+@pytest.mark.annex("show")
 def test_groups_by_popularity_have_no_names_of_categories():
     two = {"a": "x", "b": "x", "c": "y", "d": "y", "e": "y", "f": "y"}
     given = {"train": TRAIN, "items": two}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import subprocess
+import sys
+from pkgutil import get_data
 from typing import Annotated, Literal
 
 import numpy as np
@@ -21,6 +25,7 @@ from rankmeter.metrics import (
     register,
     unregister,
 )
+from rankmeter.metrics._registry import _names_in_source
 from rankmeter.testing import check_metric, variants
 
 pytestmark = pytest.mark.once
@@ -260,3 +265,27 @@ def test_a_name_means_the_metric_that_is_registered_under_it_now():
                 rm.evaluate([["a"]], [{"a"}], f"turned(by={'b' if option == 'a' else 'a'})@1")
         finally:
             unregister("turned")
+
+
+def test_names_are_known_before_a_file_is_imported():
+    """The text of the files says what they register; without the text they are imported."""
+    read = {
+        name: synonyms
+        for file in metrics._FILES
+        for name, synonyms in _names_in_source(get_data("rankmeter.metrics", f"{file}.py").decode())
+    }
+    built_in = {n: s for n, s in METRICS.items() if s.family.startswith("rankmeter.metrics.")}
+    assert {n: {*synonyms} for n, synonyms in read.items()} == {
+        name: {*spec.synonyms} for name, spec in built_in.items()
+    }
+    bundle = "import pkgutil; pkgutil.get_data = lambda *_: None; import rankmeter.metrics as m; "
+    code = bundle + "print(sorted(m.METRICS), m.ndcg.__name__, m.metric('P@3'))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == f"{sorted(built_in)} ndcg precision@3\n"
+
+
+def test_a_metric_hides_the_file_of_its_name():
+    assert importlib.import_module("rankmeter.metrics.ndcg").LARGEST_GRADE
+    assert metrics.ndcg is METRICS["ndcg"].function
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = metrics.nothing

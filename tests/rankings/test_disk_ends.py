@@ -24,13 +24,13 @@ def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
         "import os, signal, sys\n"
         # Which a shell ignores in the background.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from rankmeter._rankings.pieces import collect_judged_rows\n"
+        "from rankmeter._engine import parts\n"
         "from rankmeter.__main__ import main\n"
-        "original = collect_judged_rows.__globals__['_hash_pairs']\n"
-        "def keys(rows):\n"
+        "original = parts._divide\n"
+        "def divide(*args):\n"
         f"    os.kill(os.getpid(), {int(number)})\n"
-        "    return original(rows)\n"
-        "collect_judged_rows.__globals__['_hash_pairs'] = keys\n"
+        "    return original(*args)\n"
+        "parts._divide = divide\n"
         "sys.argv = ['rankmeter', 'evaluate', 'r.csv', 't.csv', '--engine', 'disk']\n"
         "sys.exit(main())\n"
     )
@@ -49,23 +49,16 @@ FULL = """
 import resource, signal, sys
 import polars as pl
 import rankmeter as rm
-from rankmeter._rankings.pieces import Repeats
-import numpy as np
 rankings, truth = pl.read_parquet("r.parquet"), pl.read_parquet("t.parquet")
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 whole = {item: item // 3 for item in rankings["item"].unique()}
 
-def count():
-    seen = Repeats(3_000_000, 2**20)
-    seen.add(np.arange(3_000_000, dtype=np.uint64) << np.uint64(40))
-    seen.repeated()
-
 for work in (
     lambda: rm.evaluate("r.parquet", truth, "rr", engine="disk", collapse=whole),
     lambda: rm.evaluate(rankings.to_arrow().to_reader(), truth, "rr", engine="disk"),
     lambda: rm.evaluate("r.csv", truth, "rr", engine="disk"),
-    count,
+    lambda: rm.evaluate("r.parquet", truth, "rr", engine="disk"),
 ):
     try:
         work()

@@ -6,7 +6,6 @@ import gzip
 import random
 import re
 import shutil
-import sys
 from dataclasses import replace
 from functools import partial
 
@@ -20,12 +19,14 @@ from test_disk import named, outcome, some
 
 import rankmeter as rm
 from rankmeter._choices import CHOICES
-from rankmeter._engine import choose
+from rankmeter._engine import parts
 from rankmeter._engine.memory import Memory
+from rankmeter._engine.parts import cut_into_parts
+from rankmeter._engine.side import NO_SIDE
 from rankmeter._files import report_progress_to, with_progress
-from rankmeter._rankings.pieces import Repeats, RowCounts, collect_judged_rows
 from rankmeter._reading import orders
-from rankmeter._reading.pieces import CanonicalPieces, InPieces
+from rankmeter._reading.chunks import Spool
+from rankmeter._reading.opened import Pieces, open_rankings
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions import convention_names
@@ -34,6 +35,7 @@ from rankmeter.errors import (
     ColumnError,
     DataError,
     InvalidValueError,
+    NotEnoughMemoryError,
 )
 
 RULES = ("ties", "duplicates", "judgements", "scope", "pool", "exclude", "retrieved", "score_type")
@@ -96,33 +98,40 @@ def assert_same(scores, wanted):
         assert vars(rest[0]) == vars(rest[1])
 
 
+def opened(frame, n_rows):
+    """Rankings opened in pieces of some rows."""
+    frame = frame.to_arrow()
+    batches = frame.to_batches(max_chunksize=n_rows)
+    return open_rankings(pa.RecordBatchReader.from_batches(frame.schema, batches), rows=n_rows)
+
+
 @example(47776)
 @given(st.integers(0, 2**32))
-def test_rankings_in_pieces_have_the_scores_of_those_in_memory(seed):
+def test_rankings_in_parts_have_the_scores_of_those_in_memory(seed):
     chance = random.Random(seed)
     rankings, truth = data(chance)
-    metrics = [*METRICS, "rr(ties=pessimistic)@9", "hr(score_type=float32,ties=text)@2"]
-    chosen = rules(chance)
-    plan = resolve_plan(metrics, choices=chosen)
+    rankings = rankings.sort("user", maintain_order=True) if chance.random() < 0.3 else rankings
+    metrics = [*METRICS, "rr(ties=pessimistic)@9", "hr(score_type=float32,ties=text)@2", "coverage"]
+    plan = resolve_plan(metrics, choices=rules(chance))
+    side = replace(NO_SIDE, size=40)
     judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
     whole = tables[""]
     try:
-        wanted = Memory().open(judged, tables).run(plan)[""]
+        wanted = Memory().open(judged, tables, side=side).run(plan)[""]
     except DataError as error:  # ranks without gaps, of which some are left out
         wanted = error
-    asked = [*plan.metrics_by_alignment(), *resolve_plan("rr(exclude=self)").metrics_by_alignment()]
-    for size in (1, chance.randint(2, 9), 1000):
-        some = replace(
-            whole, rows=InPieces(whole.frame.head(2), CanonicalPieces.cut_frame(whole.frame, size))
-        )
-        sifted = {"": collect_judged_rows(some, judged, asked, memory_limit=2**21)}
-        for blocks in (1, 3):
-            run = Memory(blocks).open(judged, sifted).run
+    for n_rows in (1, chance.randint(2, 9), 1000):
+        table = opened(rankings, n_rows)
+        table = replace(table, origin=replace(table.origin, source=whole.source))
+        judged, tables = unify_all_id_types(read_truth(truth), {"": table})
+        for size in (1, chance.randint(2, 40)):
+            cut = cut_into_parts(tables, 2**24, rows=size)
+            assert cut[""].counts == whole.counts
             if isinstance(wanted, DataError):
                 with pytest.raises(DataError, match=r"more items are left out above rank"):
-                    run(plan)
+                    Memory().open(judged, cut, side=side).run(plan)
             else:
-                assert_same(run(plan)[""], wanted)
+                assert_same(Memory().open(judged, cut, side=side).run(plan)[""], wanted)
 
 
 def texts(folder, frame, *, words):
@@ -191,6 +200,9 @@ def test_bad_text_is_named_with_its_lines(tmp_path):
 @pytest.fixture
 def small_pieces(monkeypatch):
     monkeypatch.setattr("rankmeter._engine.choose._LARGEST_PIECE", 500)
+    monkeypatch.setattr(
+        "rankmeter._engine.choose.cut_into_parts", partial(cut_into_parts, rows=700)
+    )
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -280,105 +292,8 @@ def test_comparisons_are_the_same(tmp_path):
     other.write_parquet(tmp_path / "b.parquet", row_group_size=300)
     systems["b"] = tmp_path / "b.parquet"
     found = rm.compare(systems, truth, ["ndcg@5", "rr"], engine="disk", **options).to_dict()
-    assert "pieces" in found["plan"].pop("engine")
+    assert "parts of users" in found["plan"].pop("engine")
     assert found == wanted
-
-
-def test_a_file_that_changes_between_the_passes_is_refused(tmp_path, monkeypatch):
-    rankings, truth = some()
-    path = tmp_path / "r.parquet"
-    rankings.write_parquet(path)
-    original = collect_judged_rows
-
-    def sift_and_write(*args, **kwargs):
-        found = original(*args, **kwargs)
-        rankings.with_columns(pl.col("score") * 2).write_parquet(path)
-        return found
-
-    monkeypatch.setitem(choose._KEEP, InPieces, sift_and_write)
-    with pytest.raises(DataError, match="changed while"):
-        rm.evaluate(path, truth, engine="disk")
-
-
-class Changing(CanonicalPieces):
-    """Rows that are others in the second pass."""
-
-    passes = 0
-
-    def read(self, n, *, items=True):
-        piece = super().read(n, items=items)
-        self.__dict__["passes"] += n == 0
-        if self.passes < 2:
-            return piece
-        return piece._replace(rows=self.change(piece.rows))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda rows: rows.with_columns(score=-pl.col("score") - 1),
-        lambda rows: rows.with_columns(user=59 - pl.col("user")),
-        lambda rows: rows.head(100),
-        lambda rows: rows.clear(),
-    ],
-)
-def test_rows_that_change_between_the_passes_are_refused(change):
-    rankings, truth = some()
-    judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
-    pieces = Changing.cut_frame(tables[""].frame, 900)
-    pieces.__dict__.update(passes=0, change=change)
-    table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
-    unchecked = resolve_plan("rr(duplicates=unchecked)")
-    sifted = {
-        "": collect_judged_rows(
-            table, judged, [*unchecked.metrics_by_alignment()], memory_limit=2**21
-        )
-    }
-    with pytest.raises(DataError, match="changed while"):
-        Memory().open(judged, sifted).run(resolve_plan("rr"))
-
-
-def test_repeated_numbers_are_found_in_memory_and_on_disk():
-    rng = np.random.default_rng(1)
-    numbers = np.concatenate([rng.integers(0, 2**63, 50_000), np.arange(10), np.arange(5, 20)])
-    numbers = (numbers.astype(np.uint64) * np.uint64(2)) ** np.uint64(1)
-    wanted = np.unique(numbers[:50_010][np.isin(numbers[:50_010], numbers[50_010:])])
-    for limit in (2**30, 2**14):
-        seen = Repeats(300_000, limit)
-        for part in np.array_split(numbers.copy(), 7):
-            seen.add(part)
-        assert bool(seen.files) == (limit == 2**14)
-        np.testing.assert_array_equal(seen.take_repeated(), wanted)
-
-
-def test_a_disk_without_room_is_said_before_the_work(monkeypatch):
-    usage = shutil.disk_usage("/")
-    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=1000))
-    with pytest.raises(DataError, match=r"1,000,000 rows needs 8 MB in .*, and 1 kB are free"):
-        Repeats(1_000_000, 2**20)
-
-
-@pytest.mark.parametrize("kind", ["dense", "growing", "sparse", "text", "leaving"])
-def test_rows_are_counted_by_user(kind):
-    rng = np.random.default_rng(1)
-    users = rng.integers(0, 500, 4000)
-    users = {
-        "dense": users,
-        "growing": np.sort(users)[::-1] - 250,
-        "sparse": users * 2**50,
-        "text": users,
-        "leaving": np.where(np.arange(4000) < 2000, users, users * 2**40),
-    }[kind]
-    series = pl.Series("user", users)
-    series = series.cast(pl.String) if kind == "text" else series
-    sizes = RowCounts(series.dtype)
-    for start in (0, 10, 900, 2500):
-        stop = {0: 10, 10: 900, 900: 2500, 2500: 4000}[start]
-        sizes.count_rows(series[start:stop])
-    each, n = sizes.counts_by_user()
-    wanted = series.value_counts().sort("user")
-    assert each.to_list() == wanted["user"].to_list()
-    assert n.tolist() == wanted["count"].to_list()
 
 
 def test_progress_has_speed_and_time_left():
@@ -387,26 +302,6 @@ def test_progress_has_speed_and_time_left():
         assert [*with_progress(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
     assert said[-1].startswith("counting: 100%, ")
     assert said[0].endswith(" left")
-
-
-def test_all_metrics_share_the_two_passes():
-    rankings, truth = some()
-    judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
-    pieces = Changing.cut_frame(tables[""].frame, 900)
-    pieces.__dict__.update(passes=0, change=lambda rows: rows)
-    table = replace(tables[""], rows=InPieces(tables[""].frame, pieces))
-    rules = ("item", "expected", "text-descending", "realistic")
-    metrics = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
-    plan = resolve_plan([*metrics, "rr(pool=judged)", "rr(score_type=float32)"])
-    sifted = {
-        "": collect_judged_rows(table, judged, [*plan.metrics_by_alignment()], memory_limit=2**21)
-    }
-    assert pieces.passes == 1
-    opened = Memory(3).open(judged, sifted)
-    opened.run(plan)
-    assert pieces.passes == 2
-    opened.run(resolve_plan(["recall@7", "ndcg(ties=text-descending)"]))
-    assert pieces.passes == 2
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -423,30 +318,86 @@ def test_a_part_of_a_file_that_cannot_be_read_is_an_error(tmp_path):
 
 
 @pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize(("step", "nth"), [("pieces._hash_pairs", 3), ("tally.Tally.add", 2)])
-def test_a_file_that_changes_during_a_pass_is_refused(step, nth, tmp_path, monkeypatch):
-    """In the first pass, where hashes are made, and in the second one, where rows are counted."""
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_a_file_that_changes_while_it_is_read_is_refused(is_sorted, tmp_path, monkeypatch):
+    """While it is cut, or while sorted rows are read again to be measured."""
     rankings, truth = some()
+    rankings = rankings.sort("user") if is_sorted else rankings
     path = tmp_path / "r.parquet"
     rankings.write_parquet(path, row_group_size=300)
-    module, *names = step.split(".")
-    *owner, name = names
-    where = sys.modules[f"rankmeter._rankings.{module}"]
-    where = getattr(where, owner[0]) if owner else where
-    original, called = getattr(where, name), []
+    name = "_read_rows" if is_sorted else "_divide"
+    original, called = getattr(parts, name), []
 
-    def change(*args, **kwargs):
-        called.append(step)
-        if len(called) == nth:
+    def change(*args):
+        called.append(name)
+        if len(called) == 3:
             # Not in place: a thread may be reading the file through a memory map.
             other = tmp_path / "other"
             rankings.with_columns(pl.col("score") + 1).write_parquet(other, row_group_size=300)
             other.replace(path)
-        return original(*args, **kwargs)
+        return original(*args)
 
-    monkeypatch.setattr(where, name, change)
+    monkeypatch.setattr(parts, name, change)
     with pytest.raises(DataError, match="changed while"):
         rm.evaluate(path, truth, engine="disk")
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_a_source_is_read_once_and_twice_only_if_nothing_is_written(
+    is_sorted, tmp_path, monkeypatch
+):
+    rankings, truth = some()
+    rankings = rankings.sort("user") if is_sorted else rankings
+    rankings.write_parquet(tmp_path / "r.parquet", row_group_size=300)
+    called, original = [], Pieces.read
+
+    def read(self, n):
+        called.append(n)
+        return original(self, n)
+
+    monkeypatch.setattr(Pieces, "read", read)
+    spools, original_append = [], Spool.append
+
+    def append(self, packed):
+        spools.append(packed.height)
+        return original_append(self, packed)
+
+    monkeypatch.setattr(Spool, "append", append)
+    metrics = ["ndcg@5", "ndcg(ties=expected)@5", "rr(pool=judged)", "rr(score_type=float32)"]
+    rm.evaluate(tmp_path / "r.parquet", truth, metrics, engine="disk")
+    n_pieces = len({*called})
+    if is_sorted:
+        assert sum(spools) < 60 * n_pieces  # the first rows of a piece, of one user
+        assert len(called) == 2 * n_pieces + 1  # and a look at the types
+    else:
+        assert sum(spools) == rankings.height
+        assert len(called) <= n_pieces + 8  # and a look whether they are sorted
+
+
+def test_users_with_many_rows_are_divided_again_and_one_above_the_memory_is_named():
+    rng = np.random.default_rng(1)
+    users = np.concatenate([rng.integers(0, 50, 500), np.repeat([60, 61, 62], 400)])
+    frame = pl.DataFrame({"user": rng.permutation(users), "item": np.arange(users.size)})
+    frame = frame.with_columns(score=pl.Series(rng.random(users.size)))
+    truth = read_truth(frame.head(200).select("user", "item"))
+    plan = resolve_plan(METRICS)
+    judged, tables = unify_all_id_types(truth, {"": opened(frame, 100)})
+    cut = cut_into_parts(tables, 250 * 401, rows=50)
+    heights = cut[""].rows.cut.heights
+    assert sorted(heights.tolist())[-3:] == [400, 400, 400]  # each alone
+    wanted = Memory().open(judged, {"": read_rankings(frame)}).run(plan)[""]
+    assert_same(Memory().open(judged, cut).run(plan)[""], wanted)
+    with pytest.raises(NotEnoughMemoryError, match=r"user 60 has 400 rows, .* such as a filler"):
+        cut_into_parts(tables, 250 * 399, rows=50)
+
+
+def test_a_disk_without_room_is_said_before_the_work(monkeypatch):
+    usage = shutil.disk_usage("/")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=1000))
+    rankings, _ = some()
+    with pytest.raises(DataError, match=r"into parts of users needs about .*1 kB are free"):
+        cut_into_parts({"": opened(rankings, 100)}, 2**24, rows=50)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

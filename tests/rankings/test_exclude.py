@@ -13,6 +13,11 @@ METRICS = ["rr", "ndcg@3", "ap", "n_ranked", "judged@3"]
 ORDERS = ["score", "rank", "list"]
 
 
+def held(frame, engine):
+    """A frame where the engine reads it: a frame in memory stays there."""
+    return frame.lazy() if engine == "disk" else frame
+
+
 def rankings(order, *, names="{}"):
     rng = np.random.default_rng(7)
     rows = []
@@ -82,20 +87,18 @@ def test_any_number_of_repetitions_is_left_out_of_what_was_shown(engine):
     frame = pl.DataFrame({"user": ["a"] * 5, "item": ["a", "a", "a", "b", "c"]})
     asked = {"duplicates": "each", "exclude": "self", "catalogue": 4, "engine": engine}
     for rows in (frame, frame.with_columns(score=-pl.int_range(pl.len()).cast(pl.Float64))):
-        found = rm.evaluate(rows, {"a": {"c"}}, ["coverage@2", "rr"], **asked)
+        found = rm.evaluate(held(rows, engine), {"a": {"c"}}, ["coverage@2", "rr"], **asked)
         assert [found["coverage@2"].mean, found["rr"].mean] == [0.5, 0.5]
     ranks = frame.with_columns(rank=pl.int_range(1, pl.len() + 1))
-    if engine == "disk":
-        with pytest.raises(UsageError, match="repeats an item of user 'a'"):
-            rm.evaluate(ranks, {"a": {"c"}}, "coverage@2", **asked)
-    else:
-        assert rm.evaluate(ranks, {"a": {"c"}}, "coverage@2", **asked)["coverage@2"].mean == 0.5
+    result = rm.evaluate(held(ranks, engine), {"a": {"c"}}, "coverage@2", **asked)
+    assert result["coverage@2"].mean == 0.5
 
 
 @pytest.mark.parametrize("engine", ["memory", "disk"])
 def test_a_given_rank_that_moves_up_has_no_tie_with_the_item_that_is_left_out(engine):
     rows = pl.DataFrame({"user": ["a"] * 4, "item": [*"abcd"], "rank": [1, 2, 3, 3]})
     asked = {"exclude": "self", "engine": engine}
+    rows = held(rows, engine)
     result = rm.evaluate(rows, {"a": {"b", "c", "d"}}, ["rr", "ap", "recall@3"], **asked)
     assert [result[m].mean for m in ("rr", "ap", "recall@3")] == [1, 1, 1]
     later = rm.evaluate(rows, {"a": {"c"}}, ["rr(ties=item)", "rr(ties=item-descending)"], **asked)
@@ -108,6 +111,7 @@ def test_a_repeated_item_is_an_error_all_the_same():
         rm.evaluate(rows, {"a": {"b"}}, "rr", exclude="self")
 
 
+@pytest.mark.annex("explain")
 def test_compare_curve_and_explain_exclude():
     systems = {"one": {"a": ["a", "b"]}, "two": {"a": ["b", "a"]}}
     judged = {"a": {"b"}}

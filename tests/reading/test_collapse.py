@@ -95,6 +95,7 @@ def test_the_notes_of_a_curve_have_the_rule():
     assert any("grouped by the text before '#'" in note for note in found.notes)
 
 
+@pytest.mark.annex("explain")
 def test_compare_curve_and_explain_collapse():
     systems = {"one": {"q": ["a#1", "a#2", "b#1"]}, "two": {"q": ["b#1", "a#1"]}}
     judged = {"q": {"b"}}

@@ -15,6 +15,7 @@ from random import Random
 import numpy as np
 import pytest
 
+import cases
 from rankmeter import _native, compare, evaluate
 from rankmeter._choices import Alignment
 from rankmeter._rankings.align import align
@@ -284,19 +285,7 @@ def test_missing_scores_are_refused_as_in_rows(score):
 CHOICES = [
     Alignment(ties=ties, score_type=score_type, **more)
     for ties, score_type, more in itertools.product(
-        [
-            "item",
-            "item-descending",
-            "text",
-            "text-descending",
-            "native-descending",
-            "input",
-            "optimistic",
-            "pessimistic",
-            "realistic",
-            "expected",
-            "together",
-        ],
+        cases.RULES,
         ["float64", "float32"],
         [{}, {"depth": 3}, {"scope": "appended"}, {"pool": "judged"}, {"retrieved": "positive"}],
     )

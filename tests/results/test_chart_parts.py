@@ -10,15 +10,15 @@ import pytest
 from test_charts import FOUND, rows
 
 import rankmeter as rm
-from rankmeter._results.comparison_page import ChartKind
-from rankmeter._results.curves import first_metric_with_same_curve
-from rankmeter._results.verdicts import (
+from rankmeter._report.excerpts import (
     MAX_PAIRS,
     MAX_SYSTEMS,
     MAX_USERS,
     bin_differences,
     extreme_user_rows,
 )
+from rankmeter._results.comparison import ChartKind
+from rankmeter._results.curves import first_metric_with_same_curve
 
 pytestmark = pytest.mark.once
 

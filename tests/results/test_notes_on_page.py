@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rankmeter as rm
-from rankmeter._results.comparison_page import page_content
+from rankmeter._report.comparison_page import page_content
 
 pytestmark = pytest.mark.once
 

@@ -8,9 +8,10 @@ import pytest
 from report_data import CSS, RANKINGS, TRAIN, TRUTH
 
 import rankmeter as rm
-from rankmeter._results import comparison_page, summary_page, wording
-from rankmeter._results.page import ROWS_ON_PAPER, _mark_line_breaks
-from rankmeter._results.summary_page import OWN
+from rankmeter._report import comparison_page, summary_page
+from rankmeter._report.page import ROWS_ON_PAPER, _mark_line_breaks
+from rankmeter._report.summary_page import OWN
+from rankmeter._results import wording
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

@@ -109,6 +109,7 @@ def test_values_from_elsewhere_are_printed_alike():
     assert "user" in " ".join(compared.sentences())
 
 
+@pytest.mark.annex("training")
 @pytest.mark.parametrize(
     ("thing", "start"),
     [

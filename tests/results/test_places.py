@@ -7,7 +7,7 @@ from test_paper import TRUTH, lists
 
 import rankmeter as rm
 from pages import page_of
-from rankmeter._results import comparison_page
+from rankmeter._report import comparison_page
 
 pytestmark = pytest.mark.once
 

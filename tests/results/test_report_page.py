@@ -109,7 +109,7 @@ class TestSeveral:
 
 
 def test_many_metrics_have_charts_of_the_first_and_tables_of_all(monkeypatch, tmp_path):
-    monkeypatch.setattr("rankmeter._results.verdicts.MAX_METRICS", 2)
+    monkeypatch.setattr("rankmeter._report.excerpts.MAX_METRICS", 2)
     metrics = ["ndcg@5", "coverage@5", "rr", "recall@5"]
     for result in (
         rm.evaluate(RANKINGS, TRUTH, metrics, catalogue=500),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
+from rankmeter._annexes import ANNEXES
 from rankmeter.errors import DataError, UsageError
 
 pytestmark = pytest.mark.once
@@ -47,6 +48,7 @@ def evaluated(metrics=METRICS, **options):
     return {name: rm.evaluate(own, TRUTH, metrics, **options) for name, own in SYSTEMS.items()}
 
 
+@pytest.mark.annex("report")
 @pytest.mark.parametrize(
     ("options", "choices"),
     [
@@ -95,6 +97,7 @@ def test_runs_are_lists_of_results():
         rm.compare({"A": [results["A"], more], "B": results["B"]})
 
 
+@pytest.mark.annex("report", "training")
 def test_scores_and_batches_give_results_to_compare(tmp_path):
     scores = dict(zip("AB", RNG.random((2, 30, 40)).round(2), strict=True))
     targets = RNG.integers(0, 40, 30)
@@ -122,6 +125,7 @@ def test_metrics_select_among_those_of_the_results():
     assert some.per_user.columns == ["system", "user", "ndcg@10", "mrr"]
 
 
+@pytest.mark.annex("report")
 def test_a_result_whose_rankings_have_changed_has_no_curve(tmp_path):
     ranked = {user: [*SYSTEMS["A"][user]] for user in USERS}
     systems = {"A": ranked, "B": SYSTEMS["B"]}
@@ -214,7 +218,10 @@ def test_one_name_with_two_conventions_is_refused_by_compare_values_too():
         ({"A": small(), "B": small()}, {"relevant": ">1"}, "`relevant` acts on rankings"),
         ({"A": small(), "B": small()}, {"metrics": "hr@1"}, "was not evaluated"),
         ({"A": small()}, {}, "2 to 100 systems"),
-        ({"A": sums(), "B": sums()}, {}, "A has no values of users: accumulate with keep='values'"),
+        *(
+            ({"A": sums(), "B": sums()}, {}, "A has no values of users: accumulate with keep=")
+            for _ in {"training"} & ANNEXES.keys()
+        ),
         ({"A": small().per_user, "B": small()}, {"metrics": "mrr"}, "stored values are read whole"),
         ({"A": small("mrr").per_user, "B": small()}, {}, "B has ndcg@10, and A has not"),
         ({"A": [small(), LISTS], "B": small()}, {}, "A, run 2 are a dict"),

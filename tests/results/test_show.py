@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 
 import numpy as np
 import polars as pl
 import pytest
-from test_contract import REFUSED
 
 import cases
 import rankmeter as rm
 from command_line import rankmeter
 from pages import page_of
+from rankmeter._engine.parts import cut_into_parts
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, register, unregister
 
@@ -44,8 +45,7 @@ def leads(walk):
 def some_metrics(ties, n=4):
     """A few combinations of the options of each metric, without a cutoff and with one."""
     for name, spec in METRICS.items():
-        refuses, _ = REFUSED.get(name, (lambda _: False, ""))
-        every = [case for case in cases.of(spec) if case[0] in (None, 3) and not refuses(case[1])]
+        every = [case for case in cases.accepted(spec) if case[0] in (None, 3)]
         if ties == "item" or spec.open_ties:
             yield from (cases.metric(name, *case) for case in every[:: max(1, len(every) // n)])
 
@@ -180,12 +180,13 @@ def test_data_that_have_changed_are_noticed():
         result.show("ann")
 
 
-def test_rankings_in_pieces_are_refused(tmp_path):
+def test_users_of_rankings_on_disk_are_read_again(tmp_path, monkeypatch):
+    small = functools.partial(cut_into_parts, rows=1)
+    monkeypatch.setattr("rankmeter._engine.choose.cut_into_parts", small)
     path = tmp_path / "run.csv"
     path.write_text("user,item,score\nann,a,2\nann,b,1\n", "utf-8")
     result = rm.evaluate(path, {"ann": {"b"}}, "rr", engine="disk")
-    with pytest.raises(UsageError, match="read in pieces"):
-        result.show("ann")
+    assert "rr of user ann = 0.5000" in str(result.show("ann"))
 
 
 def test_a_comparison_shows_each_system():

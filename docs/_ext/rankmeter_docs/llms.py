@@ -1,6 +1,6 @@
 """``llms.txt``: all metrics, options, conventions and commands on one page for language models.
 
-The build writes it next to its source and copies it to the root of the pages; links are relative.
+``make llms`` writes it, Sphinx copies it to the root of the pages; links are relative.
 """
 
 from __future__ import annotations
@@ -8,9 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-from sphinx.application import Sphinx
-from sphinx.config import Config
 
 from rankmeter._choices import CHOICES, format_value
 from rankmeter._cli import command_summaries
@@ -118,11 +115,5 @@ def _conventions() -> Iterator[str]:
         yield f'- {link}: `like="{convention.name}"`.{said}'
 
 
-def _write(_: Sphinx, __: Config) -> None:
+if __name__ == "__main__":
     FILE.write_text(text(), "utf-8")
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the file before Sphinx copies it."""
-    app.connect("config-inited", _write)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -69,7 +69,7 @@ def print_walkthrough(walk: Walkthrough) -> None:
     from rich.text import Text
 
     from rankmeter._results.tables import Table
-    from rankmeter._results.walks import Heading
+    from rankmeter._results.walkthrough import Heading
     from rankmeter.errors import to_one_line
 
     console = _console()

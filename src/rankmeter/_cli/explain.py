@@ -18,7 +18,7 @@ from rankmeter._cli._output import Formats
 from rankmeter._cli._shared import Outputs
 from rankmeter._cli._terminal import print_table, show_spinner
 from rankmeter._evaluation.evaluate import evaluate
-from rankmeter._evaluation.explain import explain
+from rankmeter._explain.explain import explain
 from rankmeter._results.explanation import Explanation
 from rankmeter.errors import UsageError
 

@@ -10,7 +10,7 @@ from rankmeter._cli._command import Command, Option
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._output import encode_json, json_option
 from rankmeter._cli._terminal import mean_with_interval, print_table
-from rankmeter._results.page import read_page
+from rankmeter._report.page import read_page
 from rankmeter._results.tables import Table
 from rankmeter.errors import to_one_line
 

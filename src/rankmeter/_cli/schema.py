@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from importlib import resources
 
 import click
 
 from rankmeter._cli._command import Command
+from rankmeter._results.differences import difference_schema
 
 
 def _run_command() -> None:
     file = resources.files("rankmeter._results").joinpath("schema.json")
-    click.echo(file.read_text("utf-8").rstrip())
+    schema = json.loads(file.read_text("utf-8"))
+    schema["$defs"]["difference"] |= difference_schema()
+    click.echo(json.dumps(schema, indent=1, ensure_ascii=False))
 
 
 command = Command(

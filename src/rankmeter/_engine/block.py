@@ -27,8 +27,8 @@ from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, NotEnoughMemoryError, RankmeterError, UsageError
 from rankmeter.metrics import Ratio, State
-from rankmeter.metrics.link_prediction import scale_above_chance
-from rankmeter.metrics.popularity import Border
+from rankmeter.metrics.long_tail import Border
+from rankmeter.metrics.states import scale_above_chance
 
 ROUNDING = 1e-12
 """A smaller share of a value than this is nothing to gain."""

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
+from rankmeter._engine.parts import cut_into_parts
 from rankmeter._rankings.codes import THREADS
 from rankmeter._rankings.kind import Kind
-from rankmeter._rankings.pieces import collect_judged_rows
 from rankmeter._rankings.spark import collect_judged_in_spark
 from rankmeter._reading.by_user import AnyRows
 from rankmeter._reading.memory import available_memory, format_bytes, limit_text_memory
 from rankmeter._reading.opened import estimate_memory, open_rankings, open_spark
-from rankmeter._reading.pieces import InPieces
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.spark import InSpark, is_spark, open_in_spark
 from rankmeter._reading.table import Table
@@ -38,7 +37,6 @@ _PER_ROW = 250  # bytes for a row of each piece that is worked on
 
 
 _KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {
-    InPieces: collect_judged_rows,
     InSpark: collect_judged_in_spark,
 }
 """What keeps the rows that matter, of rows that are not in memory."""
@@ -86,7 +84,7 @@ class Reading:
         in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
         if in_pieces is not None:
             limit = format_bytes(self.disk_memory_limit)
-            description = f"disk: rankings are read in pieces, {limit} of memory"
+            description = f"disk: rankings are measured in parts of users, {limit} of memory"
             return replace(in_pieces, origin=replace(in_pieces.origin, engine=description))
         name = data if isinstance(data, str | PathLike) else type(data).__name__
         why = (
@@ -140,6 +138,10 @@ class Reading:
         """Memory limit of the engine ``disk``, in bytes."""
         free = available_memory()
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
+
+    def cut(self, tables: Mapping[str, Table]) -> dict[str, Table]:
+        """Cut rankings that were opened in pieces into parts of whole users."""
+        return cut_into_parts(tables, self.disk_memory_limit)
 
     def load_judged_rows(self, table: Table, truth: Table, plan: Plan) -> Table:
         """Load the parts needed for evaluation into memory, if rankings are read in pieces."""

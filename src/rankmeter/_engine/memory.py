@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import polars as pl
 
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import Block, compute_scores
 from rankmeter._engine.scores import Scores, check_whole, passed_size
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
+from rankmeter._files import with_progress
 from rankmeter._rankings.align import Aligned, Facts, to_hits
 from rankmeter._rankings.codes import (
     THREADS,
@@ -23,6 +25,7 @@ from rankmeter._rankings.codes import (
     is_grouped_by_user,
     map_in_threads,
     partition_users,
+    shares_of_parts,
 )
 from rankmeter._rankings.ground_truth import (
     count_grades_without_gain,
@@ -32,7 +35,7 @@ from rankmeter._rankings.ground_truth import (
 from rankmeter._rankings.kind import Kind
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.rules import count_known_candidates
-from rankmeter._reading.by_user import Ids
+from rankmeter._reading.by_user import Ids, IdSeries
 from rankmeter._reading.memory import PER_MEASURED_ROW, check_memory
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan
@@ -301,10 +304,14 @@ class Memory:
             return block(truth_of_part, dict(zip(systems, system_tables, strict=True)), codes=codes)
 
         makers: list[Callable[[], Block]] = [lambda: block(truth, systems)]
-        if blocks > 1:  # with about the same number of rows each
+        in_parts = any(table.rows.division is not None for table in systems.values())
+        if in_parts:
+            shares = shares_of_parts([truth, *systems.values()])
+            makers = [functools.partial(build_block, share) for share in shares]
+        elif blocks > 1:  # with about the same number of rows each
             shares = partition_users(blocks, [truth, *systems.values()])
             makers = [functools.partial(build_block, share) for share in shares]
-        if keep:
+        if keep and not in_parts:
             makers = [functools.cache(make) for make in makers]
         return Tables(truth, dict(systems), tables, makers, self, keep)
 
@@ -335,12 +342,13 @@ class Tables:
         return open_again, (self.engine, self.truth, self.systems)
 
     def select_user(self, user: object, system: str) -> Block:
-        if not self.systems[system].rows.in_memory:
+        rows = self.systems[system].rows
+        if not rows.in_memory and rows.division is None:
             raise UsageError(
                 "rankings that were read in pieces are not in memory: evaluate the rows of one "
                 "user alone", option="engine",
             )  # fmt: skip
-        systems = {system: self.systems[system].rows_of_user(user)}
+        systems = {system: _rows_of_user(self.systems[system], user)}
         return Block(self.truth.rows_of_user(user), systems, tables=self.side, keep=True)
 
     def run(self, plan: Plan) -> dict[str, Scores]:
@@ -356,7 +364,8 @@ class Tables:
 
     def _aligned_blocks(self, plan: Plan) -> Iterator[Block]:
         """Blocks with hits found in threads, or without hits if rows are not in memory."""
-        if not all(table.rows.in_memory for table in self.systems.values()):
+        rows = [table.rows for table in self.systems.values()]
+        if not all(one.in_memory or one.division is not None for one in rows):
             return (make() for make in self.blocks)
 
         def align_block(number: int) -> Block:
@@ -365,4 +374,16 @@ class Tables:
             return block
 
         # Functions of metrics run in the calling thread: they may come from elsewhere.
-        return map_in_threads(align_block, len(self.blocks), THREADS)
+        ahead = min(one.ahead for one in rows)
+        aligned = map_in_threads(align_block, len(self.blocks), min(ahead, THREADS))
+        if all(one.in_memory for one in rows):
+            return aligned
+        n_rows = sum(one.n_rows for one in rows)
+        return with_progress(aligned, "2 of 2: measuring", len(self.blocks), n_rows)
+
+
+def _rows_of_user(table: Table, user: object) -> Table:
+    if table.rows.division is None:
+        return table.rows_of_user(user)
+    number = int(table.rows.division.numbers(IdSeries(pl.Series([user])))[0])
+    return replace(table, rows=table.rows.read_part(number)).rows_of_user(user)

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from heapq import nsmallest
 from typing import Any
 
 import numpy as np
@@ -323,7 +322,7 @@ def check_whole(
 
 
 def _count_different_items(truth: Table, rankings: Table) -> int:
-    return len(distinct_ids([ids for table in (truth, rankings) for ids in table.rows.all_items()]))
+    return len(distinct_ids([*truth.rows.all_ids("item"), *rankings.rows.all_ids("item")]))
 
 
 def passed_size(plan: Plan, entry: MetricPlan) -> int | None:
@@ -388,21 +387,24 @@ def _no_overlap(
 
 
 def _have_common_items(rankings: Table, truth: Table) -> bool:
-    if ordered_in_python(rankings.height + truth.height):
-        return not {*truth.rows.items()}.isdisjoint(rankings.rows.items())
-    return not rankings.frame.join(truth.frame, on="item", how="semi").is_empty()
+    ranked = rankings.rows.all_ids("item")
+    if ordered_in_python(sum(map(len, ranked)) + truth.height):
+        return not all({*truth.rows.items()}.isdisjoint(ids) for ids in ranked)
+    judged = truth.frame["item"].unique().implode()
+    return any(ids.to_series().is_in(judged).any() for ids in ranked)
 
 
 def _no_common_ids(column: str, rankings: Table, truth: Table) -> str:
-    def show(values: pl.Series) -> str:
-        return f"{', '.join(map(brief, nsmallest(3, {*values.to_list()})))} ({values.dtype})"
+    def show(table: Table) -> str:
+        ids = distinct_ids(table.rows.all_ids(column))
+        first = ids.take(np.arange(min(3, len(ids)))).to_list()
+        return f"{', '.join(map(brief, first))} ({ids.type})"
 
     mark = _chunk_mark(rankings, truth) if column == "item" else ""
     chunks = f" If these are chunks of documents, pass collapse='before:{mark}'." if mark else ""
     return (
         f"rankings and truth have no {column} in common: the rankings ({rankings.source}) have "
-        f"{show(rankings.frame[column])}, the truth ({truth.source}) has "
-        f"{show(truth.frame[column])}.{chunks} "
+        f"{show(rankings)}, the truth ({truth.source}) has {show(truth)}.{chunks} "
         f"Check that both use the same ids and that the {column} columns are the right ones "
         "(columns=), or choose no_overlap='allow'"
     )
@@ -413,10 +415,12 @@ _FLOAT = re.compile(r"\d+\.0")  # an integer id that was a float, such as 7.0
 
 def _chunk_mark(rankings: Table, truth: Table) -> str:
     """The separator of document and chunk number in ids such as ``doc#3``, else empty."""
-    items, documents = rankings.frame["item"], {*truth.frame["item"].cast(pl.String).to_list()}
-    if items.dtype != pl.String:
+    items = distinct_ids(rankings.rows.all_ids("item"))
+    documents = {*truth.frame["item"].cast(pl.String).to_list()}
+    if items.type != "String":
         return ""
-    first = [item for item in nsmallest(1000, {*items.to_list()}) if not _FLOAT.fullmatch(item)]
+    shown = items.take(np.arange(min(1000, len(items)))).to_list()
+    first = [item for item in shown if not _FLOAT.fullmatch(item)]
     for mark in ("#", "::", ":", "/", "__", "_", "-", "."):
         if not documents.isdisjoint(item.rpartition(mark)[0] for item in first):
             return mark

@@ -33,7 +33,7 @@ from rankmeter._reading.by_user import Ids, as_ids, to_series
 from rankmeter._reading.table import Table, refuse_values
 from rankmeter.errors import NoOverlapError
 from rankmeter.metrics import SIDE_DATA, require
-from rankmeter.metrics.popularity import Border, mask_border_items
+from rankmeter.metrics.long_tail import Border, mask_border_items
 
 _FEW = 10
 """Users or items of training data and lists that can be other ones than those of the rankings."""
@@ -116,7 +116,9 @@ class SideTables:
             else Codes(distinct_ids([side.baseline.users])),
         }
         tables = (self.truth, *self.systems.values())
-        known_ids = [ids for table in tables for ids in (table.users, table.empty_users)]
+        known_ids = [
+            ids for table in tables for ids in (*table.rows.all_ids("user"), table.empty_users)
+        ]
         return {
             name: codes.n < _FEW or any((codes.find(ids) >= 0).any() for ids in known_ids)
             for name, codes in users.items()

@@ -6,19 +6,17 @@ import functools
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
 from rankmeter._engine.choose import EngineName, parse_engine
 from rankmeter._engine.memory import Data, Opener, Source
 from rankmeter._engine.side import Given
-from rankmeter._evaluation.question import DEFAULT_METRICS, Question, holds_systems
-from rankmeter._results.curves import Curve, compute_curves
-from rankmeter._results.notes import counts_of_tables
+from rankmeter._evaluation.question import DEFAULT_METRICS, Question
 from rankmeter._results.segments import read_cluster_numbers
 from rankmeter._results.summary import Summary, summarize
-from rankmeter.errors import RankmeterWarning, UsageError
+from rankmeter.errors import RankmeterWarning
 from rankmeter.errors._checks import use_words
 from rankmeter.metrics import Metric
 
@@ -104,15 +102,14 @@ def evaluate(
         or file from part to whole. A whole item is at the place of its best part; the others are
         counted as ``collapsed_items``. The ground truth names whole items.
     engine : str
-        ``memory`` holds all rankings in memory. ``disk`` reads them in pieces, several times, and
-        keeps only the rows with judged items; the results are the same. So does ``spark`` with
+        ``memory`` holds all rankings in memory. ``disk`` cuts them into parts of whole users and
+        measures one part after the other; the results are the same. So does ``spark`` with
         Spark DataFrames, and Parquet files that Spark can read. ``auto`` chooses ``spark`` for
         Spark DataFrames, and ``disk`` for files and queries that do not fit into memory.
     memory : str or int, optional
-        Memory limit of ``disk``, ground truth and rows with judged items excluded: ``"2GiB"``,
-        ``"500MB"``, or a number of bytes. Data above it makes ``auto`` choose ``disk``, and
-        ``spark`` broadcasts this much at a time. Default: the free memory, but at most 2 GiB for
-        ``disk`` and ``spark``.
+        Memory limit of ``disk``, ground truth excluded: ``"2GiB"``, ``"500MB"``, or a number of
+        bytes. Data above it makes ``auto`` choose ``disk``, and ``spark`` broadcasts this much at a
+        time. Default: the free memory, but at most 2 GiB for ``disk`` and ``spark``.
     {choices}
 
     Returns
@@ -168,79 +165,3 @@ def _reread_data(question: Question, rankings: object) -> Data:
         warnings.simplefilter("ignore", RankmeterWarning)
         _, judged, systems, side = question.read({ONE: rankings})
     return open_data(judged, systems, side=side)
-
-
-@takes_choices
-def curve(
-    rankings: object,
-    truth: object,
-    metric: str | Metric,
-    max_k: int,
-    *,
-    like: str | None = None,
-    columns: Mapping[str, Any] | None = None,
-    clusters: object = None,
-    train: object = None,
-    items: object = None,
-    catalogue: object = None,
-    baseline_lists: object = None,
-    propensity: object = None,
-    collapse: object = None,
-    **choices: Unpack[Choices],
-) -> Curve:
-    """Measure one metric at every cutoff from 1 to `max_k`, to choose how many items to show.
-
-    Parameters
-    ----------
-    rankings : object
-        As in `evaluate`; or a mapping from name to rankings, for a line of each.
-    truth : object
-        As in `evaluate`.
-    metric : str or Metric
-        Its cutoff, if it has one, does not matter.
-    max_k : int
-        The largest cutoff, up to 10,000.
-    like, columns, clusters, train, items, catalogue, baseline_lists, propensity, collapse
-        As in `evaluate`.
-    {choices}
-
-    Returns
-    -------
-    Curve
-        ``curve.frame``, ``curve.best_k()``, ``curve.smallest_good_k()``.
-
-    Raises
-    ------
-    UsageError
-        If a metric, an option or a value of an option does not exist, or options contradict.
-    DataError
-        If the data cannot be read with certainty, or lack what an option asks for.
-
-    Examples
-    --------
-    One relevant item, at rank 2: precision is best at k = 2.
-
-    >>> import rankmeter as rm
-    >>> found = rm.curve([["x", "a", "y"]], [{"a"}], "precision", 3)
-    >>> [round(mean, 2) for mean in found.frame["mean"]], found.best_k()
-    ([0.0, 0.5, 0.33], {'rankings': 2})
-    """
-    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
-    question = Question(truth, metric, like, choices, side_data, columns, clusters=clusters)
-    return curve_of_question(question, rankings, max_k)
-
-
-def curve_of_question(question: Question, rankings: object, max_k: int) -> Curve:
-    """Measure the only metric of a question at every cutoff up to `max_k`."""
-    several = (
-        cast("Mapping[str, object]", rankings)
-        if holds_systems(rankings, question.columns)
-        else None
-    )
-    plan, judged, systems, side = question.read(several or {ONE: rankings})
-    if len(plan.metrics) != 1:
-        raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
-    scored = open_data(judged, systems, side=side).run
-    counts = {name: counts_of_tables(table, judged) for name, table in systems.items()}
-    (entry,) = plan.metrics
-    return compute_curves(plan, [entry], scored, max_k, question.clusters, counts)[entry.label]

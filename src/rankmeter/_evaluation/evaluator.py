@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
+from rankmeter._annexes import annex
 from rankmeter._choices import Choices, takes_aliases, takes_choices
 from rankmeter._engine.choose import EngineName, Reading, parse_engine
 from rankmeter._engine.side import Given
-from rankmeter._evaluation.accumulator import Accumulator, Keep, accumulator
-from rankmeter._evaluation.evaluate import curve_of_question, evaluate_question
-from rankmeter._evaluation.explain import explain_question
+from rankmeter._evaluation.batches import Batches, Keep
+from rankmeter._evaluation.curve import curve_of_question
+from rankmeter._evaluation.evaluate import evaluate_question
 from rankmeter._evaluation.question import DEFAULT_METRICS, Question
 from rankmeter._evaluation.systems import compare_question
 from rankmeter._results.comparison import Comparison
@@ -246,9 +247,12 @@ class Evaluator:
         """
         like = None if between is not None else self._question.like
         question = replace(self._question, like=like)
-        return explain_question(question, rankings, self._choose_metric(metric), between, target)
+        explanation: Explanation = annex("_explain.explain").explain_question(
+            question, rankings, self._choose_metric(metric), between, target
+        )
+        return explanation
 
-    def accumulator(self, *, keep: Keep = "values") -> Accumulator:
+    def accumulator(self, *, keep: Keep = "values") -> Batches:
         """Start an evaluation that gets rankings and targets batch by batch.
 
         Parameters
@@ -283,7 +287,10 @@ class Evaluator:
                 f"an accumulator takes targets with each batch and cannot use {', '.join(names)}: "
                 f"make an Evaluator without"
             )
-        return accumulator(question.metrics, keep=keep, like=question.like, **question.choices)
+        started: Batches = annex("_training.accumulator").accumulator(
+            question.metrics, keep=keep, like=question.like, **question.choices
+        )
+        return started
 
     def _choose_metric(self, metric: str | Metric | None) -> Metric:
         """Return the metric named by the caller; raise an error if it was not evaluated."""

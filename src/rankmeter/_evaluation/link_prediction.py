@@ -18,7 +18,7 @@ import polars as pl
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
 from rankmeter._rankings.array_files import is_array_file, is_path, read_array_file
-from rankmeter._rankings.arrays import asarray, to_numpy
+from rankmeter._rankings.arrays import asarray, shape_and_type, to_numpy
 from rankmeter._reading.by_user import count_distinct
 from rankmeter._reading.table import translate_file_errors
 from rankmeter.errors import DataError, FileFormatError, UsageError
@@ -424,7 +424,7 @@ def _read_triples(data: Any, name: str) -> npt.NDArray[Any]:
     if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iuUOT":
         raise DataError(
             f"`{name}` must be integers of shape (n, 3): head, relation, tail, or their names; got "
-            f"an array of shape {array.shape} and type {array.dtype}"
+            f"{shape_and_type(array)}"
         )
     if array.dtype.kind not in "iu":
         array = array.astype(object)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._choices import CHOICES, active_choices, format_value
+from rankmeter._choices import CHOICES, RELEVANT_FORMS, active_choices, format_value
 from rankmeter._engine.choose import Reading
 from rankmeter._engine.memory import check_candidate_counts
 from rankmeter._engine.side import Given, Side, read_side
@@ -210,6 +210,8 @@ _DOUBTS = (
 
 
 def _with_doubts(table: Table, judged: Table) -> Table:
+    if not table.rows.in_memory:
+        return table
     for doubt in _DOUBTS:
         table = table.with_caution(doubt(table, judged))
     return table
@@ -337,6 +339,7 @@ class Question:
         judged, tables = unify_all_id_types(judged.with_caution(label_caution(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.with_caution(threshold_caution(judged))
+        tables = self.reading.cut(tables)
         tables = {
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }
@@ -382,8 +385,8 @@ class Question:
     def _refuse_word_without_column(self, judged: Table) -> None:
         if self.relevant.lower() not in ("", "any") and not judged.origin.chosen:
             raise UsageError(
-                f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), got "
-                f"{brief(self.relevant)}; the ground truth has no column of words",
+                f"{RELEVANT_FORMS}, got {brief(self.relevant)}; the ground truth has no column of "
+                "words",
                 option="relevant",
             )
 

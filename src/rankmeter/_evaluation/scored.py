@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from rankmeter._choices import takes_choices_of
+from rankmeter._choices import TieRule, takes_choices_of
 from rankmeter._engine.memory import (
     CountedQueries,
     Opener,
@@ -18,6 +18,7 @@ from rankmeter._engine.memory import (
     refuse_unknown_candidates,
     score_queries,
 )
+from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.array_files import (
     is_array_file,
@@ -38,9 +39,10 @@ from rankmeter._rankings.scores import CountRequest, count_scores
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.by_user import Ids, IdSeries, count_distinct, to_series
 from rankmeter._reading.table import POLARS, Kind
+from rankmeter._results.estimates import estimate
 from rankmeter._results.segments import read_cluster_numbers
-from rankmeter._results.shares import tie_bounds_note
 from rankmeter._results.summary import Summary, average_scores
+from rankmeter._results.wording import number_text
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DuplicateError, UsageError
@@ -458,3 +460,32 @@ def half_caution(half: str, tied: int, n: int) -> list[str]:
         return []
     share = f"{100 * tied / n:.3g} % of the targets are tied in {half}, which has few digits"
     return [f"{share}: compute the scores in float32"]
+
+
+def tie_bounds_note(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -> str:
+    """Note with the share of tied targets, and the bounds of the means.
+
+    `score` gives the scores of another plan for the same data, of whose `n` targets `tied` are
+    tied.
+    """
+    last = _means_under_tie_rule(plan, score, "pessimistic")
+    first = _means_under_tie_rule(plan, score, "optimistic")
+    bounds = [
+        f"{label} {number_text(min(mean, first[label]))}–{number_text(max(mean, first[label]))}"
+        for label, mean in last.items()
+        if label in first and mean != first[label]
+    ]
+    text = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)"
+    return text + (f"; ranked last or first: {', '.join(bounds)}" if bounds else "")
+
+
+def _means_under_tie_rule(
+    plan: Plan, score: Callable[[Plan], Scores], rule: TieRule
+) -> dict[str, float]:
+    entries = tuple(
+        replace(entry, alignment=replace(entry.alignment, ties=rule)) for entry in plan.metrics
+    )
+    other = replace(plan, metrics=entries, interval="wilson")
+    scores = score(other)
+    means = {e.label: estimate(other, e, scores.averaged(e)).mean for e in other.metrics}
+    return {label: mean for label, mean in means.items() if mean == mean}  # noqa: PLR0124 - NaN

@@ -420,3 +420,12 @@ def _mean_weights(
     spans = list(zip(low.tolist(), high.tolist(), strict=True))
     means = {span: mean_over_span(*span) for span in set(spans)}
     return np.array([means[span] for span in spans])
+
+
+def count_hits_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
+    """The number of hits above a rank, for users by index, which may repeat; shape (n,)."""
+    # Hits are in order of user and rank, encoded as one number with the user as integer part.
+    width = max(hits.rank.max(initial=0.0), rank.max(initial=0.0)) + 1.0
+    positions = np.searchsorted(hits.user * width + hits.rank, user * width + rank)
+    number: IntArray = positions - hits.offsets[user]
+    return number

@@ -144,6 +144,11 @@ def type_name(array: Any) -> str:
     return str(getattr(array, "dtype", "")).rpartition(".")[2]
 
 
+def shape_and_type(array: Any) -> str:
+    """Say what an array is that is not what was expected."""
+    return f"an array of shape {tuple(array.shape)} and type {type_name(array)}"
+
+
 def is_torch(array: Any) -> bool:
     """Whether an array is a PyTorch tensor."""
     return type(array).__module__.partition(".")[0] == "torch"

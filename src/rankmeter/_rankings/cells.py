@@ -15,6 +15,7 @@ from rankmeter._rankings.arrays import (
     concatenate_fields,
     is_numeric,
     nonzero,
+    shape_and_type,
     take_cells,
     to_numpy,
 )
@@ -257,10 +258,9 @@ def _cells_of_ids(array: Any, name: str, n_rows: int) -> Cells:
     if array.shape[:1] != (n_rows,) or array.ndim > 2:
         if name == "exclude" and array.ndim == 2 and array.shape[0] == 2:
             return Cells.of(*_as_int64(array, name))  # rows and columns
-        shape = tuple(array.shape)
         raise DataError(
             f"`{name}` must have one row for each of the {counted(n_rows, 'row')} of the scores, "
-            f"got an array of shape {shape}"
+            f"got {shape_and_type(array)}"
         )
     table = _as_int64(array[:, None] if array.ndim == 1 else array, name)
     if name == "exclude" and n_rows == len(table) == 2 and np.isin(table[0], (0, 1)).all():

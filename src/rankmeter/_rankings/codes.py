@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -14,7 +15,6 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._evidence.hits import IntArray
-from rankmeter._files import with_progress
 from rankmeter._reading.by_user import (
     Ids,
     IdSeries,
@@ -24,7 +24,6 @@ from rankmeter._reading.by_user import (
     has_runs,
     to_series,
 )
-from rankmeter._reading.pieces import Pieces
 from rankmeter._reading.table import Table
 from rankmeter.errors._forked import can_compute
 
@@ -50,11 +49,6 @@ def map_in_threads(work: Callable[[int], _T], n: int, limit: int = THREADS + 1) 
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-def map_pieces(pieces: Pieces, work: Callable[[int], _T], task: str) -> Iterator[_T]:
-    """Yield the results of `work` for all pieces, in order; progress is reported under `task`."""
-    return with_progress(map_in_threads(work, len(pieces)), task, len(pieces), pieces.n_rows)
 
 
 FEW = 4000
@@ -230,7 +224,7 @@ def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]
         part_of_user = _part_by_row(n, codes, longest)
         division = [_Parts(part_of_user[codes.encode(ids)]) for ids in _user_columns(tables)]
     else:
-        part_of = _part_by_id_range(n, tables) or partial(_part_by_hash, n)
+        part_of = _part_by_id_range(n, tables) or partial(part_by_hash, n)
         division = [_Parts(part_of(ids)) for ids in _user_columns(tables)]
 
     def build_part(number: int) -> Share:
@@ -255,6 +249,28 @@ def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]
     for part in division:
         filled[part.numbers] = True
     return [partial(build_part, number) for number in np.flatnonzero(filled).tolist() or [0]]
+
+
+def shares_of_parts(tables: Sequence[Table]) -> list[Callable[[], Share]]:
+    """The same for tables of which some are cut into parts: the others are divided like these."""
+    division = next(t.rows.division for t in tables if t.rows.division is not None)
+    of_rows = [None if t.rows.division else division.numbers(t.users) for t in tables]
+    of_empty = [division.numbers(table.empty_users) for table in tables]
+
+    def build_part(number: int) -> Share:
+        divided = []
+        for table, rows, empty in zip(tables, of_rows, of_empty, strict=True):
+            users = np.flatnonzero(empty == number)
+            if rows is None:
+                part = replace(table, rows=table.rows.read_part(number))
+                divided.append(replace(part, empty_users=table.empty_users.take(users)))
+            else:
+                divided.append(table.select_rows(np.flatnonzero(rows == number), users))
+        return Codes.of_tables(*divided), divided
+
+    numbers = [*(n for n in (*of_rows, *of_empty) if n is not None)]
+    filled = np.unique(np.concatenate([*numbers, *(t.rows.filled_parts() for t in tables)]))
+    return [partial(build_part, number) for number in filled.tolist() or [0]]
 
 
 def _user_columns(tables: Sequence[Table]) -> list[Ids]:
@@ -297,7 +313,8 @@ def _part_by_id_range(n: int, tables: Sequence[Table]) -> Callable[[Ids], npt.ND
     return lambda users: np.searchsorted(starts, users.to_integers(), side="right").astype(small)
 
 
-def _part_by_hash(n: int, users: Ids) -> npt.NDArray[Any]:
-    half = np.uint64(32)
-    part: npt.NDArray[Any] = (users.to_series().hash(3).to_numpy() >> half) * np.uint64(n) >> half
+def part_by_hash(n: int, users: Ids, seed: int = 0) -> npt.NDArray[Any]:
+    """Number of the part of each user, of `n` parts; equal within one process."""
+    half, hashes = np.uint64(32), users.to_series().hash(3 + seed).to_numpy()
+    part: npt.NDArray[Any] = (hashes >> half) * np.uint64(n) >> half
     return part.astype(np.min_scalar_type(n))

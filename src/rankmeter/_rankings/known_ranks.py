@@ -16,6 +16,7 @@ from rankmeter._rankings.arrays import (
     insertion_positions,
     is_numeric,
     refuse_different_devices,
+    shape_and_type,
     sort_ascending,
     to_floating,
     to_numpy,
@@ -169,10 +170,7 @@ def _read_rank_numbers(data: Any, name: str) -> npt.NDArray[np.float64]:
             "or 2.5, one for each query"
         )
     if array.ndim != 1 or array.dtype.kind not in "iuf":
-        raise DataError(
-            f"`{name}` must be one rank for each query, got an array of shape {array.shape} and "
-            f"type {array.dtype}"
-        )
+        raise DataError(f"`{name}` must be one rank for each query, got {shape_and_type(array)}")
     numbers: npt.NDArray[np.float64] = array.astype(np.float64)
     wrong = np.flatnonzero(~((numbers >= 1) & np.isfinite(numbers)))
     if wrong.size:
@@ -221,7 +219,7 @@ def _read_candidate_counts(data: Any, last: npt.NDArray[np.int64]) -> npt.NDArra
         if array.shape != last.shape or array.dtype.kind not in "iu":
             raise DataError(
                 f"`candidates` must be an integer, or one for each of {counted(last.size, 'rank')},"
-                f" got an array of shape {array.shape} and type {array.dtype}"
+                f" got {shape_and_type(array)}"
             )
         if (wide := np.flatnonzero(array > MOST)).size:
             raise DataError(
@@ -251,8 +249,7 @@ def count_lists(items: Any, target: Any, *, each: bool) -> Queries:
     table = to_numpy(asarray(items, "items"))
     if table.ndim != 2 or table.dtype.kind not in "iu":
         raise DataError(
-            f"`items` must be ids of shape (n, k), best first, got an array of shape {table.shape} "
-            f"and type {table.dtype}"
+            f"`items` must be ids of shape (n, k), best first, got {shape_and_type(table)}"
         )
     if (table < -1).any():
         first = int(np.flatnonzero((table < -1).any(axis=1))[0])

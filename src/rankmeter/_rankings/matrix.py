@@ -11,7 +11,7 @@ import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.array_files import is_path, read_array_file
-from rankmeter._rankings.arrays import is_numeric, to_numpy
+from rankmeter._rankings.arrays import is_numeric, shape_and_type, to_numpy
 from rankmeter._rankings.cells import Cells, read_cells
 from rankmeter._rankings.rank_counts import MINUS_INFINITY
 from rankmeter._rankings.scores import (
@@ -44,9 +44,8 @@ def read_matrix(scores: Any) -> Any:
         scores = blocks[0] if len(blocks) == 1 else np.hstack(blocks)
     if len(scores.shape) != 2 or not is_numeric(scores):
         raise DataError(
-            "Scores must be numbers with a row for each user and a column for each item, got an "
-            f"array of shape {tuple(scores.shape)} and type {scores.dtype}"
-            f"{remedy_of_shape(tuple(scores.shape))}"
+            "Scores must be numbers with a row for each user and a column for each item, got "
+            f"{shape_and_type(scores)}{remedy_of_shape(tuple(scores.shape))}"
         )
     return scores
 
@@ -142,7 +141,9 @@ class MatrixRows(ByUser):
         columns = np.tile(np.arange(len(self.column_ids)), len(self.users))
         return self.column_ids.take(columns if self.of_column is None else self.of_column)
 
-    def all_items(self) -> list[Ids]:
+    def all_ids(self, role: str) -> list[Ids]:
+        if role == "user":
+            return super().all_ids(role)
         columns = self.of_column
         return [self.column_ids if columns is None else self.column_ids.take(np.unique(columns))]
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._rankings.codes import Codes, map_pieces
+from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.counts import sort_key
-from rankmeter._rankings.tally import Marks, Tally
 from rankmeter._rankings.ties import definite_tie_rule
-from rankmeter._reading.by_user import IdSeries
-from rankmeter._reading.pieces import Pieces
 from rankmeter.errors import DataError
 
 Order: TypeAlias = "tuple[str, TieRule | None]"
@@ -108,98 +105,3 @@ def changed_rankings_error() -> DataError:
         "The rankings changed while they were read. Repeat the evaluation when nothing writes to "
         "them."
     )
-
-
-class RereadCandidates(Remainder):
-    """Candidates other than the kept rows, counted by reading the pieces again."""
-
-    def __init__(
-        self,
-        pieces: Pieces,
-        kept_rows: pl.DataFrame,
-        users: pl.Series,
-        n_rows: IntArray,
-        **kwargs: Any,
-    ) -> None:
-        self.pieces, self._n_all = pieces, int(n_rows.sum())
-        super().__init__(kept_rows, users, n_rows, end=max(pieces.n_rows, self._n_all), **kwargs)
-
-    def distinct_items(self) -> pl.Series:
-        dtype = self.kept_rows.schema["item"]
-
-        def scan_piece(n: int) -> pl.Series:
-            return self.pieces.read(n).rows["item"].cast(dtype).unique()
-
-        items = pl.Series("item", [], dtype)
-        for part in map_pieces(self.pieces, scan_piece, "counting the different items"):
-            items = pl.concat([items, part]).unique()
-        return items
-
-    def last_ranks(self) -> pl.DataFrame:
-        def scan_piece(n: int) -> pl.DataFrame:
-            rows = self.pieces.read(n, items=False).rows.join(
-                self.kept_rows, on="number", how="anti"
-            )
-            return rows.group_by(pl.col("user").cast(self.users.dtype)).agg(pl.col("rank").max())
-
-        ranks = pl.concat([*map_pieces(self.pieces, scan_piece, "finding the last ranks")])
-        return ranks.group_by("user").agg(pl.col("rank").max())
-
-    def _count_in_orders(
-        self,
-        rows: pl.DataFrame,
-        value: FloatArray | None,
-        orders: list[Order],
-    ) -> dict[Order, Counts]:
-        """Count as in `Remainder`, for all orders in one pass."""
-        codes = Codes(rows["user"].unique().sort())
-        code = codes.encode(rows["user"])
-        tallies, item = {}, IdSeries(rows["item"])
-        for score_type in dict.fromkeys(kind for kind, _ in orders):
-            rules = [ties for kind, ties in orders if kind == score_type and ties is not None]
-            key = self._sort_keys(rows, score_type) if value is None else value
-            marks = Marks(code, np.zeros(code.size), rows["number"].to_numpy(), key, item)
-            tallies[score_type] = Tally(marks, codes.n, rules)
-        by_item = any(ties not in (None, "input") for _, ties in orders) and self.order != "list"
-        columns = ["user", "item", "number"] if by_item else ["user", "number"]
-        columns += [] if self.order == "list" else [self.order]
-        types = {role: rows.schema[role] for role in columns if role in ("user", "item")}
-
-        def scan_piece(n: int) -> tuple[int, int]:
-            piece = self.pieces.read(n, items=by_item).rows.select(columns).cast(types)  # type: ignore[arg-type]
-            user = codes.find(piece["user"])
-            kept_indices = self._positions_of_kept(piece)
-            is_other = user >= 0
-            is_other[kept_indices] = False
-            indices = np.flatnonzero(is_other)
-            user, row = user[indices], piece["number"].to_numpy()[indices]
-            for score_type, tally in tallies.items():
-                value = self._sort_keys(piece, score_type)[indices]
-                tally.add(user, value, row, lambda places: IdSeries(piece["item"][indices[places]]))
-            return piece.height, kept_indices.size
-
-        sizes = list(map_pieces(self.pieces, scan_piece, "counting"))
-        self.pieces.refuse_changed_rows()
-        if (
-            sum(n for n, _ in sizes) != self._n_all
-            or sum(n for _, n in sizes) != self.kept_rows.height
-        ):
-            raise changed_rankings_error()
-        counts = {}
-        for kind, ties in orders:
-            tally = tallies[kind]
-            before = None if ties is None else tally.count_before(ties)
-            counts[kind, ties] = tally.count_above(), tally.count_equal(), before
-        return counts
-
-    def _positions_of_kept(self, piece: pl.DataFrame) -> IntArray:
-        """Positions in the piece of the rows in memory; an error if these rows have changed."""
-        if not piece.height:
-            return np.empty(0, dtype=np.int64)
-        first = int(piece["number"][0])
-        span = np.searchsorted(self._number, [first, first + piece.height])
-        indices = self._number[slice(*span)] - first
-        columns = [name for name in ("user", self.order) if name in piece.columns]
-        if not piece.select(columns)[indices].equals(self.kept_rows.select(columns)[slice(*span)]):
-            raise changed_rankings_error()
-        return indices

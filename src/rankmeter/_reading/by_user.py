@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -201,8 +201,18 @@ _FEW = 10_000
 """So many objects take less time than to import Polars."""
 
 
+class Division(Protocol):
+    """Which part each user is in, of rankings that are cut into parts."""
+
+    def numbers(self, users: Ids) -> npt.NDArray[np.int64]:
+        """Number of the part of each user; users without rankings can be in any."""
+        ...
+
+
 class Stored(ABC):
     """Interface of all kinds of stored rows."""
+
+    ahead = 2**10  # how many parts may be worked on at the same time
 
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
@@ -219,14 +229,27 @@ class Stored(ABC):
     def items(self) -> Ids:
         """Item of each row in this table."""
 
-    def all_items(self) -> list[Ids]:
-        """Items of all rows, including rows outside this table; an item may occur repeatedly."""
-        return [self.items()]
+    @abstractmethod
+    def all_ids(self, role: str) -> list[Ids]:
+        """Users or items of all rows, including rows outside this table; each at least once."""
 
     @property
     def n_rows(self) -> int:
         """Number of all rows, including rows outside this table."""
         return len(self)
+
+    @property
+    def division(self) -> Division | None:
+        """How rows that are not in memory are divided into parts of whole users."""
+        return None
+
+    def filled_parts(self) -> npt.NDArray[np.int64]:
+        """Numbers of the parts that have rows."""
+        return np.zeros(0, dtype=np.int64)
+
+    def read_part(self, number: int) -> InFrame:
+        """Read the rows of a part."""
+        raise IndexError(number)
 
     @property
     def has_changed(self) -> bool:
@@ -276,6 +299,9 @@ class InFrame(Stored):
 
     def items(self) -> Ids:
         return IdSeries(self.rows["item"])
+
+    def all_ids(self, role: str) -> list[Ids]:
+        return [self.users if role == "user" else self.items()]
 
     def column_numbers(self, column: str) -> npt.NDArray[np.float64]:
         """Number of each row in a column."""
@@ -387,6 +413,9 @@ class ByUser(Stored):
     def lengths(self) -> npt.NDArray[np.int64]:
         """Number of items of each user."""
         return np.diff(self.offsets)
+
+    def all_ids(self, role: str) -> list[Ids]:
+        return [self.users if role == "user" else self.items()]
 
     def column_numbers(self, column: str) -> npt.NDArray[np.float64]:
         return self.frame()[column].to_numpy() if self.numbers is None else self.numbers

@@ -7,14 +7,14 @@ import tempfile
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -38,6 +38,13 @@ from rankmeter._reading.trec import read_run, refuse_mixed_runs
 from rankmeter.errors import DataError, NotEnoughMemoryError
 
 
+class Packed(NamedTuple):
+    """Rows of a frame, packed to be written."""
+
+    content: memoryview
+    height: int
+
+
 class Spool:
     """Frames in one temporary file, removed with this object or at the end of the process."""
 
@@ -49,15 +56,25 @@ class Spool:
         self.heights: list[int] = []
         self._lock = threading.Lock()
 
-    def write(self, frame: pl.DataFrame) -> None:
-        """Append a frame."""
+    @staticmethod
+    def pack(frame: pl.DataFrame) -> Packed:
+        """Pack a frame, in any thread."""
         content = BytesIO()
         frame.write_parquet(content, compression="lz4", statistics=False)
-        self._places.append((self.file.tell(), content.tell()))
-        self.heights.append(frame.height)
+        return Packed(content.getbuffer(), frame.height)
+
+    def append(self, packed: Packed) -> Callable[[], pl.DataFrame]:
+        """Append a packed frame, and return a function that reads it."""
+        self._places.append((self.file.tell(), len(packed.content)))
+        self.heights.append(packed.height)
         with translate_temporary_file_errors():
-            self.file.write(content.getbuffer())
+            self.file.write(packed.content)
             self.file.flush()
+        return partial(self.read, len(self) - 1)
+
+    def write(self, frame: pl.DataFrame) -> Callable[[], pl.DataFrame]:
+        """Append a frame, and return a function that reads it."""
+        return self.append(self.pack(frame))
 
     def __len__(self) -> int:
         return len(self.heights)

@@ -6,18 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any
 
 import polars as pl
 
-from rankmeter._reading.by_user import AnyRows, IdSeries
-from rankmeter._reading.chunks import Spool
+from rankmeter._reading.by_user import AnyRows
 from rankmeter._reading.columns import Columns
 from rankmeter._reading.forms import has_accepted_form, read_columns
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.keyed import find_column, read_keyed
-from rankmeter._reading.pieces import CanonicalPieces, InPieces
+from rankmeter._reading.opened import InPieces
 from rankmeter._reading.spark import InSpark, Query
 from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import ColumnError, DataError, DuplicateError
@@ -115,31 +114,16 @@ def _collapse_rankings(_: AnyRows, rankings: Table, collapse: Collapse) -> Table
 
 
 @_collapse_rankings.register
-def _collapse_pieces(examples: InPieces, rankings: Table, collapse: Collapse) -> Table:
-    """Collapse pieces: group the rows by user into files, which become the new pieces."""
-    pieces = examples.pieces
+def _collapse_pieces(opened: InPieces, rankings: Table, collapse: Collapse) -> Table:
+    """Collapse pieces later: items are renamed in each piece, and the best parts kept by user."""
     types = {role: rankings.id_dtype(role) for role in ("user", "item")}
-    by_user = [Spool() for _ in range(len(pieces))]
-    counts, empty = Counter[str](), [rankings.empty_users.to_series()]
-    for n in range(len(pieces)):
-        piece = pieces.read(n)
-        rows = collapse.rename_to_wholes(piece.rows.cast(types), rankings)  # type: ignore[arg-type]
-        counts.update(piece.counts)
-        empty.append(piece.empty_users.cast(types["user"]))
-        part = rows["user"].hash(1) % len(by_user)
-        for number, spool in enumerate(by_user):
-            spool.write(rows.filter(part == number))
-    pieces.refuse_changed_rows()
-    wholes = Spool()
-    for spool in by_user:
-        rows = pl.concat([spool.read(n) for n in range(len(spool))])
-        wholes.write(keep_best_parts(rows, rankings.order, rankings.source))
-    n_parts = sum(sum(spool.heights) for spool in by_user)
-    counts["collapsed_items"] = n_parts - sum(wholes.heights)
-    renamed = collapse.rename_to_wholes(examples.rows, rankings).drop("part")
-    origin = replace(rankings.origin, counts=dict(Counter(rankings.counts) + counts))
-    collapsed = InPieces(renamed, CanonicalPieces(wholes.heights, wholes.read))
-    return replace(rankings, rows=collapsed, origin=origin, empty_users=IdSeries(pl.concat(empty)))
+    renamed = collapse.rename_to_wholes(opened.rows, rankings).drop("part")
+
+    def rename(rows: pl.DataFrame) -> pl.DataFrame:
+        return collapse.rename_to_wholes(rows.cast(types), rankings)  # type: ignore[arg-type]
+
+    finish = partial(keep_best_parts, order=rankings.order, source=rankings.source)
+    return replace(rankings, rows=InPieces(renamed, opened.pieces, rename, finish))
 
 
 @_collapse_rankings.register

@@ -15,6 +15,7 @@ from rankmeter._reading.ids import refuse_rounded_ids
 from rankmeter._reading.objects import is_scalar
 from rankmeter._reading.shapes import flatten_lists, from_listing
 from rankmeter.errors import DataError
+from rankmeter.errors._checks import no_rows_error
 
 
 def from_pandas_series(data: Any, side: Side) -> Columns:
@@ -116,7 +117,7 @@ def from_sparse(data: Any, side: Side) -> Columns:
         rows = rows.copy()  # the input is never changed
         rows.sum_duplicates()
     if rows.shape[0] == 0:
-        raise DataError(f"The {source} has no rows: there is nothing to evaluate.")
+        raise no_rows_error(f"The {source}")
     columns = {"item": column_from_numpy(rows.indices), "value": column_from_numpy(rows.data)}
     n_items = np.diff(rows.indptr)
     read = _columns_with_numbered_users(source, n_items, columns, Counter(), ndim=data.ndim)

@@ -36,7 +36,14 @@ from rankmeter._reading.memory import (
 from rankmeter._reading.objects import first_object
 from rankmeter._reading.parquet import PARQUET, matching_files, read_parquet
 from rankmeter._reading.table import translate_file_errors
-from rankmeter._reading.text import START, Text, file_state, read_delimited, read_user_lines
+from rankmeter._reading.text import (
+    START,
+    UNFINISHED,
+    Text,
+    file_state,
+    read_delimited,
+    read_user_lines,
+)
 from rankmeter._reading.trec import (
     detect_trec_format,
     holds_short_run,
@@ -115,7 +122,7 @@ def is_parquet(path: Path) -> bool:
                 )
         return bool(files)
     if _extension(path) in PARQUET and path.is_file() and path.stat().st_size == 0:
-        raise FileFormatError(f"{path} is empty. Was it written completely?")
+        raise FileFormatError(f"{path} is empty. {UNFINISHED}")
     if path.is_dir() or _extension(path) in PARQUET:
         return not is_beir_folder(path)
     # A pipe can be read only once, so it is text.
@@ -268,7 +275,7 @@ def to_utf8_text(content: bytes | bytearray, path: Path) -> Text:
     if content is not text.content:
         text = Text(str(path), content)
     if text.is_blank:
-        raise FileFormatError(f"{path} is empty. Was it written completely?")
+        raise FileFormatError(f"{path} is empty. {UNFINISHED}")
     return text
 
 

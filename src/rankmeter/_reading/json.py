@@ -17,7 +17,7 @@ from rankmeter._reading.frames import is_mteb_predictions, pick_mteb_predictions
 from rankmeter._reading.objects import from_item_rows
 from rankmeter._reading.shapes import from_listing, from_mapping
 from rankmeter._reading.table import polars_errors
-from rankmeter._reading.text import Text
+from rankmeter._reading.text import UNFINISHED, Text
 from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import brief
 
@@ -31,7 +31,7 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
             return read_json_lines(file, side)
         raise FileFormatError(
             f"{file.name} is not valid JSON: {error.msg} in line {error.lineno}, column "
-            f"{error.colno}. Was it written completely?"
+            f"{error.colno}. {UNFINISHED}"
         ) from error
     if part and not is_mteb_predictions(data):
         raise FileFormatError(f"{file.name} has no parts, so {brief(part)} cannot be read of it.")
@@ -61,7 +61,7 @@ def read_json_rows(file: Text) -> Columns:
     else:
         values = _parse_json_lines(file)
     if not values:
-        raise FileFormatError(f"{file.name} has no rows. Was it written completely?")
+        raise FileFormatError(f"{file.name} has no rows. {UNFINISHED}")
     return from_item_rows(values, "users", file.name)
 
 

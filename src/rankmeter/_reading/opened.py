@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import polars as pl
 
-from rankmeter._reading.by_user import IdSeries, Objects
+from rankmeter._reading.by_user import IdSeries, InFrame, Objects
 from rankmeter._reading.chunks import Spool, read_chunks
 from rankmeter._reading.columns import Columns, names_of_runs, resolve_roles
 from rankmeter._reading.files import is_parquet, is_text_file
@@ -36,7 +36,6 @@ from rankmeter._reading.orders import (
     count_by_score,
 )
 from rankmeter._reading.parquet import ParquetFiles
-from rankmeter._reading.pieces import CanonicalPieces, InPieces, Piece
 from rankmeter._reading.read import (
     BadScores,
     find_second_order,
@@ -56,14 +55,18 @@ from rankmeter._reading.spark import (
 from rankmeter._reading.table import Origin, Table, format_few
 from rankmeter._reading.text import file_state
 from rankmeter.errors import ColumnError, DataError
+from rankmeter.errors._checks import no_rows_error
 
 _EXAMPLES = 1000  # rows
 _PER_LINE = 16  # bytes of text that are read for a row; most lines are longer
 
 
 @dataclass(frozen=True, eq=False)
-class _CheckedPieces:
-    """Rows of a source that are checked on each read: the `Pieces` of a file."""
+class Pieces:
+    """Rows of a source in pieces, which are checked on each read, always in the same order.
+
+    `read` may be called from several threads.
+    """
 
     frames: _Frames
     found: Columns  # what is known of the source
@@ -77,34 +80,31 @@ class _CheckedPieces:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows, also of those without a score."""
         return self.frame_starts[-1]
 
     def __len__(self) -> int:
         return len(self.frames)
 
-    def read(self, n: int, *, items: bool = True) -> Piece:
+    def read(self, n: int) -> Table:
+        """Read a piece as a table of rankings."""
         try:
-            table = self.read_table(n, items=items)
+            return self._read_table(n)
         except DataError:
             self.refuse_changed_rows()  # rows that somebody writes meanwhile are not damaged
             raise
-        start = self.frame_starts[n]
-        number = pl.int_range(start, start + table.height, eager=True).alias("number")
-        return Piece(table.frame.with_columns(number), table.empty_users.to_series(), table.counts)
 
-    def read_table(self, n: int, *, items: bool = True) -> Table:
-        """Read one frame as a `Table` of rankings."""
-        # Without items the users are in their place, which costs little.
-        roles = dict(self.roles) if items else {**self.roles, "item": self.roles["user"]}
-        frame = self.frames.read(n, list(dict.fromkeys(roles.values())))
+    def _read_table(self, n: int) -> Table:
+        frame = self.frames.read(n, list(dict.fromkeys(self.roles.values())))
         source = self.found.source
         if len(self) > 1:
             source += f" (rows {self.frame_starts[n] + 1:,} to {self.frame_starts[n + 1]:,})"
         columns = from_polars(frame, "rankings", source)
         read = replace(self.found, names=columns.names, fetch=columns.fetch, source=source)
-        return rankings_from_columns(read, roles, self.bad_scores)
+        return rankings_from_columns(read, self.roles, self.bad_scores)
 
     def refuse_changed_rows(self) -> None:
+        """Raise a DataError if the rows may have changed since they were opened."""
         self.frames.refuse_changed_rows()
 
 
@@ -141,6 +141,25 @@ class _ParquetParts:
                 )
 
 
+@dataclass(frozen=True, eq=False)
+class InPieces(InFrame):
+    """Rankings in pieces; `rows` are a few of them, as examples of all types.
+
+    Attributes
+    ----------
+    pieces : Pieces
+    rename : function, optional
+        What is done with the rows of each piece.
+    finish : function, optional
+        What is then done with all rows of some users.
+    """
+
+    pieces: Pieces
+    rename: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    in_memory = False
+
+
 _Frames: TypeAlias = Spool | _ParquetParts
 """Rows as frames of all or some columns, with the types of the source."""
 
@@ -162,7 +181,7 @@ def open_rankings(
     """Open rankings in pieces of about `rows` rows; None if the form cannot be read in pieces.
 
     Parquet files are read where they are. Text, queries and batches are written to a temporary file
-    first. What is in memory already is cut into pieces. The parameters are those of
+    first. What is in memory already stays there. The parameters are those of
     `read_rankings`.
     """
     if isinstance(data, str | PathLike) and is_text_file(expand_home(data)):
@@ -177,10 +196,7 @@ def open_rankings(
         return None
     opened = _open_frames(data, rows)
     if opened is None:
-        table = read_rankings(data, columns=columns, bad_scores=bad_scores)
-        frame = table.frame
-        pieces = CanonicalPieces.cut_frame(frame, rows)
-        return replace(table, rows=InPieces(frame.head(_EXAMPLES), pieces))
+        return read_rankings(data, columns=columns, bad_scores=bad_scores)
     return _open_pieces(*opened, columns, bad_scores)
 
 
@@ -199,7 +215,7 @@ def _open_pieces(
     """Open rankings in pieces, and read only a few rows."""
     roles = resolve_roles(read, "rankings", columns)
     if not sum(frames.heights):
-        raise DataError(f"{read.source} has no rows: there is nothing to evaluate.")
+        raise no_rows_error(read.source)
     first = next(n for n, height in enumerate(frames.heights) if height)
     if isinstance(frames, _ParquetParts):
         frames.files.refuse_damaged_columns(list(roles.values()))
@@ -212,8 +228,8 @@ def _open_pieces(
         refuse_lists_apart(parts, name, read.source)
     counts = _compare_orders(frames, read, roles)
     roles = {role: name for role, name in roles.items() if role != "score" or "rank" not in roles}
-    pieces = _CheckedPieces(frames, read, roles, bad_scores)
-    table = pieces.read_table(first)
+    pieces = Pieces(frames, read, roles, bad_scores)
+    table = pieces.read(first)
     examples = table.frame.head(_EXAMPLES)
     for role in ("user", "item"):
         if _exceeds_int64(frames, roles[role]):

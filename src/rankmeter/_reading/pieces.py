@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,36 +11,6 @@ import polars as pl
 
 from rankmeter._choices import TieRule
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, to_series
-
-
-class Piece(NamedTuple):
-    """Checked rows of rankings."""
-
-    rows: pl.DataFrame  # as in a `Table`, and `number`: the place of each row among all rows
-    empty_users: pl.Series  # users all of whose rows in this piece were dropped
-    counts: Mapping[str, int]
-
-
-class Pieces(Protocol):
-    """Rankings that can be read repeatedly, always in the same order.
-
-    `read` may be called from several threads.
-    """
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, or an upper bound."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def read(self, n: int, *, items: bool = True) -> Piece:
-        """Read a piece; if `items` is false, the items are meaningless."""
-        ...
-
-    def refuse_changed_rows(self) -> None:
-        """Raise a DataError if the rows may have changed since they were opened."""
-        ...
 
 
 class Rest(Protocol):
@@ -78,14 +46,6 @@ class Rest(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class InPieces(InFrame):
-    """Rankings in pieces, with a few rows as examples of all types."""
-
-    pieces: Pieces
-    in_memory = False
-
-
-@dataclass(frozen=True, eq=False)
 class KeptRows(InFrame):
     """Selected rows in memory, with ``number`` among all rows; `rest` counts the other rows."""
 
@@ -104,8 +64,9 @@ class KeptRows(InFrame):
         rows = self.rows.select("user", number=to_series(numbers))
         return int(np.count_nonzero(rows.is_duplicated().to_numpy() | self.rest.tied_rows()))
 
-    def all_items(self) -> list[Ids]:
-        return [*super().all_items(), IdSeries(self.rest.distinct_items())]
+    def all_ids(self, role: str) -> list[Ids]:
+        ids = super().all_ids(role)
+        return ids if role == "user" else [*ids, IdSeries(self.rest.distinct_items())]
 
     def listed_items(self) -> list[pl.Series]:
         return [*super().listed_items(), self.rest.tops["item"]]
@@ -115,37 +76,3 @@ class KeptRows(InFrame):
         remainder = pl.DataFrame({"user": self.rest.users, "n": self.rest.n_rows})
         sizes = pl.concat([held, remainder]).group_by("user").agg(pl.col("n").sum())
         return sizes["n"].to_numpy()
-
-
-def _piece(rows: pl.DataFrame, size: int, n: int) -> pl.DataFrame:
-    return rows.slice(n * size, size)
-
-
-@dataclass(frozen=True, eq=False)
-class CanonicalPieces:
-    """Checked rows, safe from changes by others, as frames of known heights."""
-
-    heights: Sequence[int]
-    frame: Callable[[int], pl.DataFrame]
-
-    @classmethod
-    def cut_frame(cls, rows: pl.DataFrame, size: int) -> Self:
-        """Cut rows in memory into pieces."""
-        starts = range(0, max(rows.height, 1), size)  # one piece at least
-        heights = [min(size, rows.height - start) for start in starts]
-        return cls(heights, partial(_piece, rows, size))
-
-    @property
-    def n_rows(self) -> int:
-        return sum(self.heights)
-
-    def __len__(self) -> int:
-        return len(self.heights)
-
-    def read(self, n: int, *, items: bool = True) -> Piece:  # noqa: ARG002 - they cost nothing
-        rows, start = self.frame(n), sum(self.heights[:n])
-        number = pl.int_range(start, start + rows.height, eager=True).alias("number")
-        return Piece(rows.with_columns(number), rows["user"].clear(), {})
-
-    def refuse_changed_rows(self) -> None:
-        """Do nothing: no other process can change the rows."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._choices import RELEVANT_FORMS
 from rankmeter._reading.by_user import AnyRows, ByUser, Ids, IdSeries, InFrame
 from rankmeter._reading.cells import describe_lists
 from rankmeter._reading.columns import (
@@ -66,8 +67,8 @@ from rankmeter._reading.table import (
     format_row_numbers,
 )
 from rankmeter._reading.values import flatten_list_columns
-from rankmeter.errors import ColumnError, DataError, UsageError
-from rankmeter.errors._checks import brief, check_choice
+from rankmeter.errors import ColumnError, UsageError
+from rankmeter.errors._checks import brief, check_choice, no_rows_error
 
 BadScores = Literal["error", "drop", "worst"]
 
@@ -269,8 +270,8 @@ def _judgments_by_word(read: Columns, roles: Mapping[str, str], word: str) -> Ta
             else f"no row has it{f': {seen}' if seen else ', as there is no column of words'}"
         )
         raise UsageError(
-            f"`relevant` must be like '>0', '>=4' or 'any' (every judged item), or a word of the "
-            f"ground truth ({read.source}), got {brief(word)}; {found}",
+            f"{RELEVANT_FORMS}, or a word of the ground truth ({read.source}), got {brief(word)}; "
+            f"{found}",
             option="relevant",
         )
     gains = [int(value == word) for value in columns[having[0]]]
@@ -416,7 +417,7 @@ def _check_columns(
     everyone = read.append_empty_users(columns[roles["user"]])
     users = to_ids(everyone, "user", source, counts, untyped=untyped)
     if len(users) == 0:
-        raise DataError(f"{source} has no rows: there is nothing to evaluate.")
+        raise no_rows_error(source)
     if listed and side != "interactions":
         refuse_labels(users.slice(0, len(items)), items, side, source)
     counts["rows"] = len(items)

@@ -38,7 +38,7 @@ from rankmeter._reading.values import (
     refuse_repeated_users,
 )
 from rankmeter.errors import DataError
-from rankmeter.errors._checks import brief
+from rankmeter.errors._checks import brief, no_rows_error
 
 
 class Shape(NamedTuple):
@@ -67,7 +67,7 @@ def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> C
         data = data.copy()  # at once, whatever another thread does meanwhile
     if side in OF_USERS:
         if not data:
-            raise DataError(f"{source} is empty: there is nothing to evaluate.")
+            raise no_rows_error(source, "is empty")
         if not _names_all_roles(data, side):  # then users are the keys
             return _user_columns((data.keys(), data.values()), side, source)
         is_row = any(map(is_scalar, data.values()))
@@ -84,7 +84,7 @@ def from_listing(data: Iterable[Any], side: Side, source: str | None = None) -> 
     source = source or type(data).__name__
     values = list(data)
     if not values:
-        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+        raise no_rows_error(source, "is empty")
     if side in OF_USERS and (users := _from_user_listing(values, side, source)):
         return users
     if isinstance(data, AbstractSet):
@@ -358,7 +358,7 @@ def flatten_lists(
     """
     users = keys if isinstance(keys, range) else [*keys]
     if not users:
-        raise DataError(f"{source} is empty: there is nothing to evaluate.")
+        raise no_rows_error(source, "is empty")
     if side != "interactions" and not isinstance(keys, range | KeysView):
         refuse_repeated_users(users, source)
     unordered = side == "rankings" and {set, frozenset} & set(map(type, values))

@@ -32,7 +32,7 @@ from rankmeter.errors import (
     RankmeterError,
     UsageError,
 )
-from rankmeter.errors._checks import counted
+from rankmeter.errors._checks import counted, no_rows_error
 
 _PER_ARRAY = 2**18  # values of a table that is sent
 
@@ -395,7 +395,7 @@ class Query:
         if self.counted is not None:
             return self.counted(n - counts["missing"])
         if not n:
-            raise DataError(f"{self.source} has no rows: there is nothing to evaluate.")
+            raise no_rows_error(self.source)
         for role in ("item", "user"):
             if nulls := counts[f"no_{role}"]:
                 raise self._bad_ids_error(role, nulls, n)

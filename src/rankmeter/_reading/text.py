@@ -117,6 +117,8 @@ def _piece_reader(file: Any) -> Piece:
     return piece
 
 
+UNFINISHED = "Was it written completely?"
+"""The question of errors about a file that ends too early."""
 _HEAD = 2**16
 START = 4 * _HEAD
 

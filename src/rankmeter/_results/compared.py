@@ -46,7 +46,7 @@ from rankmeter._results.wording import (
     number_text,
 )
 from rankmeter.conventions._plan import Plan
-from rankmeter.errors import spell_out_hidden_characters, to_one_line
+from rankmeter.errors import UsageError, spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import counted, reword, unknown_word_error, use_words_of_result
 
 T = TypeVar("T", Difference, Heterogeneity)
@@ -397,6 +397,13 @@ class Compared(Logged):
         for d in self.differences:
             numbers = {"difference": d.difference, "low": d.low, "high": d.high}
             yield (d.a, "vs", d.b, d.segment, d.metric), numbers | {"p": d.p_adjusted, "n": d.n}
+
+
+def require_plan(result: Compared) -> Plan:
+    """Plan of a comparison of rankings or of results; values alone raise a UsageError."""
+    if not isinstance(result.plan, Plan):
+        raise UsageError("this needs the rankings, or results of evaluations: pass these")
+    return result.plan
 
 
 def differing_segments_clause(result: Compared, d: Difference) -> str:

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._choices import format_value
-from rankmeter._engine.walk import Walk
 from rankmeter._reading.table import Frame
-from rankmeter._results import charts
-from rankmeter._results.compared import Compared
-from rankmeter._results.comparison_page import (
-    ChartKind,
-    charts_of_kind,
-    curves_by_metric,
-    page_content,
-)
-from rankmeter._results.curves import Curve, first_metric_with_same_curve
+from rankmeter._results.compared import Compared, require_plan
+from rankmeter._results.curves import Curve, compute_curves, default_max_k
 from rankmeter._results.differences import most_moved_users
 from rankmeter._results.notes import (
     chance_notes,
@@ -30,7 +23,7 @@ from rankmeter._results.notes import (
 from rankmeter._results.result import UnavailableMethod, check_digits
 from rankmeter._results.segments import means_by_segment, read_segments, segment_means_frame
 from rankmeter._results.tables import Means, escape_markdown
-from rankmeter._results.walkthrough import Walkthrough, plan_notes, select_metrics, trace_user
+from rankmeter._results.walkthrough import Walkthrough
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
@@ -38,9 +31,11 @@ from rankmeter.errors._checks import (
     check_flag,
     check_integer,
     check_text,
-    list_values,
     use_words_of_result,
 )
+
+ChartKind: TypeAlias = Literal["forest", "curve", "differences", "segments", "tradeoff"]
+"""The kinds of charts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -140,18 +135,8 @@ class Comparison(Compared):
         UsageError
             If there is no such user or system, or a system has several runs.
         """
-        entries = select_metrics(self.plan, metrics)
-        names = list_values(
-            "systems", "names of systems", self.systems if systems is None else systems
-        )
-        walks: dict[str, list[Walk]] = {}
-        for name in names:
-            summary = self.summaries[check_choice("systems", name, self.systems)]
-            walks[name] = trace_user(summary.source, summary.scores, user, entries)
-        turns = zip(*walks.values(), strict=True)
-        pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
-        facts = self.summaries[names[0]].facts()
-        return Walkthrough(user, pairs, plan_notes(self.plan, facts), self.words)
+        walks: Walkthrough = annex("_show.trace").show_comparison(self, user, metrics, systems)
+        return walks
 
     @use_words_of_result
     def to_latex(
@@ -306,7 +291,11 @@ class Comparison(Compared):
             If the metric has no cutoff, or `max_k` is out of its range.
         """
         label = self.label(metric)
-        return curves_by_metric(self, [label], max_k)[label]
+        plan = require_plan(self)
+        largest = default_max_k(plan) if max_k is None else max_k
+        read = {name: summary.read for name, summary in self.summaries.items()}
+        entries = [plan[label]]
+        return compute_curves(plan, entries, self.scored, largest, self.clusters, read)[label]
 
     @use_words_of_result
     def plot(
@@ -333,20 +322,7 @@ class Comparison(Compared):
         UsageError
             If there is nothing of this kind to draw.
         """
-        charts.require_altair()
-        check_choice("kind", kind, get_args(ChartKind))
-        if kind in ("curve", "tradeoff") and not isinstance(self.plan, Plan):
-            raise UsageError(f"plot({kind!r}) needs the rankings: rm.compare draws it")
-        if kind == "segments" and self.segments_by_user is None:
-            raise UsageError("there are no segments: pass segments=")
-        labels = self.labels if metric is None else [self.label(metric)]
-        if kind == "curve":
-            first_of = first_metric_with_same_curve(self.plan)
-            labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))
-        panes = [panel for label in labels for panel in charts_of_kind(self, kind, label)]
-        if not panes:
-            raise UsageError(f"nothing to draw as {kind!r}: no metric has the values for it")
-        return charts.place_side_by_side(panes)
+        return annex("_report.plots").plot_comparison(self, kind, metric)
 
     @use_words_of_result
     def report(self, path: str | Path) -> Path:
@@ -367,9 +343,7 @@ class Comparison(Compared):
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
         """
-        from rankmeter._results.page import write_page
-
-        write_page(path, "comparison", lambda: page_content(self), self.to_dict)
+        annex("_report.comparison_page").write(self, path)
         return Path(path)
 
     def _plan_text(self) -> str:

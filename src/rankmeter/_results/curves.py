@@ -12,9 +12,9 @@ from typing import Any, overload
 import numpy as np
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._results import charts
 from rankmeter._results.estimates import estimate
 from rankmeter._results.notes import Facts, evaluation_facts, notes_on_means
 from rankmeter._results.result import Result
@@ -214,12 +214,7 @@ class Curve(Result):
         UsageError
             If no system has a mean.
         """
-        charts.require_altair()
-        systems = self.frame["system"].unique(maintain_order=True).to_list()
-        panes = charts.curve_chart(self.metric, self.frame, systems)
-        if not panes:
-            raise UsageError("nothing to draw: no system has a mean")
-        return charts.place_side_by_side(panes)
+        return annex("_report.plots").plot_curve(self)
 
     def _dict_content(self) -> dict[str, Any]:
         return {

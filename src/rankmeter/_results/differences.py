@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
 
 import polars as pl
 
@@ -27,6 +28,17 @@ from rankmeter.errors._removed import removed_number_message
 SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
 MAX_UNEQUAL = 10
 """Differences that the note about segments names; the result has all of them."""
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Which field of a difference a field is, seen from the other system; its own by default."""
+
+    of: str = ""
+    negated: bool = False
+
+
+NEGATED = Mirror(negated=True)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -105,24 +117,24 @@ class Difference(EqualFields):
 
     metric: str
     segment: str
-    a: str
-    b: str
-    mean_a: float
-    mean_b: float
-    difference: float
-    low: float
-    high: float
+    a: Annotated[str, Mirror("b")]
+    b: Annotated[str, Mirror("a")]
+    mean_a: Annotated[float, Mirror("mean_b")]
+    mean_b: Annotated[float, Mirror("mean_a")]
+    difference: Annotated[float, NEGATED]
+    low: Annotated[float, Mirror("high", negated=True)]
+    high: Annotated[float, Mirror("low", negated=True)]
     p: float
     p_adjusted: float
-    statistic: float
+    statistic: Annotated[float, NEGATED]
     method: str
-    d_z: float
+    d_z: Annotated[float, NEGATED]
     gain: float
     gain_low: float
     gain_high: float
-    wins: int
+    wins: Annotated[int, Mirror("losses")]
     ties: int
-    losses: int
+    losses: Annotated[int, Mirror("wins")]
     detectable: float
     n: int
     significant: bool
@@ -132,11 +144,11 @@ class Difference(EqualFields):
     family: int = 1
     alone: bool = False
     margin: float = math.nan
-    p_not_worse: float = math.nan
-    p_not_better: float = math.nan
+    p_not_worse: Annotated[float, Mirror("p_not_better")] = math.nan
+    p_not_better: Annotated[float, Mirror("p_not_worse")] = math.nan
     p_equivalent: float = math.nan
-    p_not_worse_alone: float = math.nan
-    p_not_better_alone: float = math.nan
+    p_not_worse_alone: Annotated[float, Mirror("p_not_better_alone")] = math.nan
+    p_not_better_alone: Annotated[float, Mirror("p_not_worse_alone")] = math.nan
     share_of_runs: float = math.nan
     per_user: bool = True
     confidence: float = 0.95
@@ -384,30 +396,29 @@ def difference_seen_from(d: Difference, system: str) -> Difference:
     """Swap a and b unless `system` is a; after a swap the relative gain has no interval."""
     if d.a == system:
         return d
-    swapped = {x: getattr(d, y) for pair in _SWAPPED for x, y in (pair, pair[::-1])}
-    negated = {name: -getattr(d, name) for name in _NEGATED}
-    return replace(
-        d,
-        **swapped,
-        **negated,
-        low=-d.high,
-        high=-d.low,
-        gain=(d.mean_b - d.mean_a) / abs(d.mean_a) if d.mean_a else math.nan,
-        gain_low=math.nan,
-        gain_high=math.nan,
-    )
+    seen = {
+        name: -getattr(d, mirror.of or name) if mirror.negated else getattr(d, mirror.of or name)
+        for name, mirror in _mirrors().items()
+    }
+    gain = (d.mean_b - d.mean_a) / abs(d.mean_a) if d.mean_a else math.nan
+    return replace(d, **seen, gain=gain, gain_low=math.nan, gain_high=math.nan)
 
 
-_SWAPPED = (
-    ("a", "b"),
-    ("mean_a", "mean_b"),
-    ("wins", "losses"),
-    ("p_not_worse", "p_not_better"),
-    ("p_not_worse_alone", "p_not_better_alone"),
-)
-"""Attributes of a difference that change places if it is seen from the other system."""
-_NEGATED = ("difference", "statistic", "d_z")
-"""Attributes of a difference that change their sign."""
+@functools.cache
+def _mirrors() -> dict[str, Mirror]:
+    """Fields of a difference that are others from the other system."""
+    hints = get_type_hints(Difference, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_args(hint)}
+
+
+def difference_schema() -> dict[str, Any]:
+    """The JSON schema of a difference: what `Difference.to_dict` gives, and its sentence."""
+    number: dict[str, Any] = {"$ref": "#/$defs/number"}
+    kinds = {float: number, int: {"type": "integer", "minimum": 0}, bool: {"type": "boolean"}}
+    text = {"type": "string"}
+    fields = {name: kinds.get(hint, text) for name, hint in get_type_hints(Difference).items()}
+    properties = {**fields, "alpha": number, "sentence": text}
+    return {"type": "object", "required": [*properties], "properties": properties}
 
 
 def most_moved_users(

@@ -6,17 +6,17 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._engine.block import random_and_perfect_scores
 from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import IntArray
 from rankmeter._reading.table import Frame
 from rankmeter._reading.table import Table as Read
-from rankmeter._results import charts
 from rankmeter._results.estimates import Estimate, estimate
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.notes import count_clusters, counts_of_tables, uneven_weight_cautions
@@ -27,14 +27,11 @@ from rankmeter._results.segments import (
     segment_gap_frame,
     segment_means_frame,
 )
-from rankmeter._results.verdicts import bin_values
+from rankmeter._results.walkthrough import Walkthrough
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import check_choice, use_words_of_result
-
-if TYPE_CHECKING:
-    from rankmeter._results.walkthrough import Walkthrough
+from rankmeter.errors._checks import use_words_of_result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +116,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         Raises
         ------
         UsageError
-            If the result has no such user, the rankings were read in pieces, or only sums are kept.
+            If the result has no such user, the rankings are in Spark, or only sums are kept.
         DataError
             If rankings or ground truth have changed since.
 
@@ -146,17 +143,8 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ndcg@2 = dcg / ideal = 0.6309 / 3.6309 = 0.1738
         convention rankmeter, relevant >0 · ties item
         """
-        from rankmeter._results.walkthrough import (
-            Walkthrough,
-            plan_notes,
-            select_metrics,
-            trace_user,
-        )
-
-        entries = select_metrics(self.plan, metrics)
-        walks = trace_user(self.source, self.scores, user, entries)
-        pairs = tuple(("", walk) for walk in walks)
-        return Walkthrough(user, pairs, plan_notes(self.plan, self.facts()), self.words)
+        walkthrough: Walkthrough = annex("_show.trace").show_evaluation(self, user, metrics)
+        return walkthrough
 
     def by_segment(self, segments: object) -> Frame:
         """Means within segments of the users.
@@ -277,15 +265,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         UsageError
             If the kind is unknown.
         """
-        if check_choice("kind", kind, ("means", "distribution")) == "means":
-            return charts.place_side_by_side(
-                [charts.means_chart(list(self.values()), self.confidence)]
-            )
-        shares = [
-            charts.value_histogram(entry.label, *bin_values(self.scores.averaged(entry).values))
-            for entry in self.plan.metrics
-        ]
-        return charts.place_side_by_side(shares)
+        return annex("_report.plots").plot_evaluation(self, kind)
 
     @use_words_of_result
     def report(self, path: str | Path, *, segments: object = None) -> Path:
@@ -327,10 +307,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ...     written.read_text("utf-8")[:15]
         '<!doctype html>'
         """
-        from rankmeter._results.page import write_page
-        from rankmeter._results.summary_page import page_content
-
-        write_page(path, "summary", lambda: page_content(self, segments), self.to_dict)
+        annex("_report.summary_page").write(self, path, segments)
         return Path(path)
 
 

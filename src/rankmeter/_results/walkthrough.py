@@ -3,34 +3,123 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
-from rankmeter._engine.memory import Source
-from rankmeter._engine.scores import Scores
-from rankmeter._engine.walk import Grid, Place, Walk, make_ranking_grid, walk_metrics
-from rankmeter._results.notes import Facts, notes_on_means
+from rankmeter._annexes import annex
 from rankmeter._results.result import Result
 from rankmeter._results.tables import Table, escape_markdown
-from rankmeter._results.walks import Heading, has_parentheses, walkthrough_parts
-from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors import DataError, UsageError, spell_out_hidden_characters, to_one_line
-from rankmeter.errors._checks import (
-    USERS,
-    Words,
-    brief,
-    list_values,
-    reword,
-    suggest_words,
-    use_words_of_result,
-)
-from rankmeter.metrics import Metric
+from rankmeter.errors import spell_out_hidden_characters, to_one_line
+from rankmeter.errors._checks import USERS, Words, use_words_of_result
 
-TOP, MOST = 10, 20
-"""How many items of a list are shown: the first ones, and with further relevant ones."""
+
+@dataclass
+class Place:
+    """An item of a list with its gain and the numbers computed for it by a metric.
+
+    Attributes
+    ----------
+    rank : str
+        ``"3"``; ``"3–5"`` in an unresolved tie; empty for an item that is not ranked.
+    item : object
+    gain : float
+        NaN for an item without a judgment.
+    relevant : bool
+    title : str
+        Empty if it is not known.
+    numbers : dict of str to float
+        By the name of the column.
+    """
+
+    rank: str
+    item: Any
+    gain: float = math.nan
+    relevant: bool = False
+    title: str = ""
+    numbers: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Grid:
+    """A table with one `Place` per row and named columns."""
+
+    places: list[Place]
+    columns: list[str] = field(default_factory=list)
+
+    def fill_column(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
+        """Fill a column; append a number to the name if the name has other values."""
+        values, base, number = dict(numbers), name, 1
+        if not values and name in self.columns:
+            return
+        while name in self.columns:
+            if all(p.numbers.get(name) == values.get(i) for i, p in enumerate(self.places)):
+                return
+            number += 1
+            name = f"{base} ({number})"
+        self.columns.append(name)
+        for i, value in values.items():
+            self.places[i].numbers[name] = value
+
+
+@dataclass(frozen=True)
+class Line:
+    """A step to the value: ``name = text = value``, where the text names the parts.
+
+    The text is an expression of Python; it is empty for the sum of a column.
+    """
+
+    name: str
+    text: str
+    parts: Mapping[str, float]
+    value: float
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The list of one user, and the steps from it to the value of a metric.
+
+    Attributes
+    ----------
+    label : str
+    k : int or None
+    value : float
+        NaN where the metric is undefined.
+    counted : float
+        What counts in the mean: NaN if nothing does.
+    ranking : Grid
+    ideal : Grid
+        The perfect ranking, if the metric uses it.
+    categories : Grid
+        Numbers by category, if the metric uses them.
+    lines : tuple of Line
+    rule : str
+        What decides whether the value counts in the mean: ``"missing=zero"``.
+    facts : tuple of str
+        What is special about the user.
+    whole : bool
+        Whether the value is computed over all lists at once.
+    """
+
+    label: str
+    k: int | None
+    value: float
+    counted: float
+    ranking: Grid
+    ideal: Grid
+    categories: Grid
+    lines: tuple[Line, ...]
+    rule: str
+    facts: tuple[str, ...]
+    whole: bool
+
+
+class Heading(str):
+    """A line above the tables of a metric."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,15 +147,8 @@ class Walkthrough(Result):
     @use_words_of_result
     def parts(self) -> list[str | Table]:
         """Headings, tables and lines, in reading order."""
-        whose = f"{reword('user')} {to_one_line(str(self.user))}"
-        blocks = [
-            part
-            for system, walk in self.walks
-            for part in walkthrough_parts(walk, f"{system}, {whose}" if system else whose)
-        ]
-        explained = any(map(has_parentheses, blocks))
-        notes = [*self.notes, *["in parentheses: judged, not relevant"] * explained]
-        return [part for part in (*blocks, " · ".join(notes)) if part]
+        parts: list[str | Table] = annex("_show.tables").lay_out(self)
+        return parts
 
     def table(self) -> Table:
         """The list of the first metric, with the numbers of its items."""
@@ -144,78 +226,3 @@ def _item_rows(grid: Grid) -> list[dict[str, Any]]:
         }
         for p in grid.places
     ]
-
-
-def select_metrics(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPlan]:
-    """Metrics of a plan by any of their names; None selects all metrics."""
-    if metrics is None:
-        return list(plan.metrics)
-    single = isinstance(metrics, Metric)
-    names = [str(metrics)] if single else list_values("metrics", "metrics", metrics)
-    return [plan[name] for name in names]
-
-
-def plan_notes(plan: Plan, facts: Facts) -> tuple[str, ...]:
-    """Notes on the convention, the threshold and the rule for ties."""
-    ties = dict.fromkeys(entry.alignment.ties for entry in plan.metrics)
-    return (
-        *notes_on_means(plan, {"": {"relevant": facts["relevant"]}}),
-        f"ties {', '.join(ties)}",
-    )
-
-
-def trace_user(
-    source: Source | None, scores: Scores, user: object, entries: Iterable[MetricPlan]
-) -> list[Walk]:
-    """Trace the values of some metrics for one user.
-
-    Raises
-    ------
-    UsageError
-        If the result has no such user, or was not made of rankings in memory.
-    DataError
-        If rankings or ground truth have changed since.
-    """
-    if source is None:
-        raise UsageError(
-            "show() needs the ranks of each user, which neither keep='moments' nor the mean of "
-            "several training runs has: accumulate with keep='values', or evaluate one run"
-        )
-    row = _find_user_row(scores.users, user)
-    user = scores.users[row]
-    block = source.open().select_user(user, source.system)
-    walks = []
-    for walk in walk_metrics(block, source.system, entries, scores, row):
-        value = scores.values[walk.label][row]
-        if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
-            raise DataError(
-                f"rankings or ground truth have changed: {walk.label} of {reword('user')} "
-                f"{brief(user)} was {value:.6g} and is now {walk.value:.6g}: evaluate again"
-            )
-        walks.append(walk)
-    return walks
-
-
-def top_of_list(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
-    """The first items of a user's list, and the relevant items that are missing or further down."""
-    block = source.open().select_user(
-        scores.users[_find_user_row(scores.users, user)], source.system
-    )
-    places = make_ranking_grid(block, source.system, entry.alignment).places
-    return [p for i, p in enumerate(places) if i < TOP or p.relevant][:MOST]
-
-
-def _find_user_row(users: pl.Series, user: object) -> int:
-    """Row index of a user; the id may also be given as text."""
-    try:
-        text = str(user).encode().decode()
-    except Exception:  # noqa: BLE001 - half of a surrogate pair, or what a foreign class raises
-        text = brief(user)
-    matches = (users.cast(pl.String) == text).arg_true()
-    if len(matches):
-        return int(matches[0])
-    ids = [str(user_id) for user_id in users.head(10_000)]
-    hint = suggest_words(text, ids) or f"; for example {', '.join(map(brief, users.head(3)))}"
-    raise UsageError(
-        f"the result has no {reword('user')} {brief(user)}{hint}", option="user", got=user
-    )

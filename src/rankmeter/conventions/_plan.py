@@ -53,7 +53,7 @@ from rankmeter.errors._checks import (
 )
 from rankmeter.errors._removed import refuse_removed_options
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
-from rankmeter.metrics.popularity import Border
+from rankmeter.metrics.long_tail import Border
 
 _BUGGY = " with its bugs"
 

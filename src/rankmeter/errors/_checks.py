@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ParamSpec, TypeVar, get_args
 
-from rankmeter.errors import UsageError, spell_out_hidden_characters, to_one_line
+from rankmeter.errors import DataError, UsageError, spell_out_hidden_characters, to_one_line
 from rankmeter.errors._removed import removed_word_hint
 
 P = ParamSpec("P")
@@ -80,6 +80,11 @@ def _make_printable(made: Any) -> Any:
     if type(made) is tuple and all(isinstance(text, str) for text in made):
         return tuple(map(to_one_line, made))
     return made
+
+
+def no_rows_error(source: str, state: str = "has no rows") -> DataError:
+    """The error of input without anything in it."""
+    return DataError(f"{source} {state}: there is nothing to evaluate.")
 
 
 Bounds = dict[str, float | int | None]

@@ -5,8 +5,10 @@ A metric of your own needs `register`, `Hits` and, for a share that can be poole
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+import sys
+from pkgutil import get_data
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from rankmeter._evidence.hits import FloatArray, Hits, Span, ratio
 from rankmeter._evidence.lists import (
@@ -44,20 +46,21 @@ from rankmeter.metrics._registry import (
     require,
     unregister,
 )
-from rankmeter.metrics.auc import auc as auc
-from rankmeter.metrics.calibration import calibration as calibration
-from rankmeter.metrics.coverage import coverage as coverage
-from rankmeter.metrics.gini import gini as gini
-from rankmeter.metrics.mean_rank import mean_rank as mean_rank
-from rankmeter.metrics.ndcg import ndcg as ndcg
-from rankmeter.metrics.novelty import novelty as novelty
-from rankmeter.metrics.popularity import popularity as popularity
-from rankmeter.metrics.serendipity import serendipity as serendipity
 from rankmeter.metrics.states import Exposure, Ratio, Runs, State, Weighted
-from rankmeter.metrics.unjudged import unjudged as unjudged
 
-# In the order in which readers look for them: common metrics first, counts last. The metrics above
-# are named like their file, which they hide: `rankmeter.metrics.ndcg` is the function.
+if TYPE_CHECKING:
+    from rankmeter.metrics.auc import auc as auc
+    from rankmeter.metrics.calibration import calibration as calibration
+    from rankmeter.metrics.coverage import coverage as coverage
+    from rankmeter.metrics.gini import gini as gini
+    from rankmeter.metrics.mean_rank import mean_rank as mean_rank
+    from rankmeter.metrics.ndcg import ndcg as ndcg
+    from rankmeter.metrics.novelty import novelty as novelty
+    from rankmeter.metrics.popularity import popularity as popularity
+    from rankmeter.metrics.serendipity import serendipity as serendipity
+    from rankmeter.metrics.unjudged import unjudged as unjudged
+
+# In the order in which readers look for them: common metrics first, counts last.
 _FILES = [
     "precision_recall", "average_precision", "reciprocal_rank", "ndcg", "rank_biased_precision",
     "user_models", "auc", "mean_rank", "confusion_matrix", "propensity", "diversity",
@@ -65,9 +68,28 @@ _FILES = [
     "coverage", "gini", "fairness", "unjudged", "interpolated_precision", "link_prediction",
     "counts",
 ]  # fmt: skip
-_FAMILIES = [import_module(f"{__name__}.{name}").__name__ for name in _FILES]
-for _name in sorted(METRICS, key=lambda n: (_FAMILIES.index(METRICS[n].family), n)):
-    METRICS[_name] = METRICS.pop(_name)
+
+
+def _announce(file: str) -> None:
+    """Add the metrics of a file to the registry, which imports it when one of them is used."""
+    try:
+        text = get_data(__name__, f"{file}.py")
+    except OSError:
+        text = None
+    METRICS.announce(f"{__name__}.{file}", text)
+
+
+class _Package(ModuleType):
+    """A package in which a metric hides a file of its name: `rankmeter.metrics.ndcg`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in METRICS):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+for _file in _FILES:
+    _announce(_file)
 
 __all__ = [
     "ADJUSTED",

@@ -15,8 +15,9 @@ import sys
 import textwrap
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -172,6 +173,7 @@ class Spec:
     spares : frozenset of str
         The evidence that some options do without; it is None if it was not given.
     low, high, bounds, increasing, reached, open_ties, shared, aggregate, synonyms, at, borders
+    refuses
         As in `register`; `range` is the range under any options and choices.
     cutoff : bool
         Whether it takes ``@k``.
@@ -203,6 +205,7 @@ class Spec:
     weighted: bool = False
     borders: Callable[[Mapping[str, Any]], list[Any]] | None = None
     bounds: Bounds | None = None
+    refuses: Callable[[Mapping[str, Any]], bool] | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -301,6 +304,11 @@ class Spec:
                 others.setdefault(ends, []).append(text)
         return others
 
+    def refuses_together(self, options: Mapping[str, Any]) -> bool:
+        """Whether the metric refuses options, the others at their defaults."""
+        defaults = {name: option.default for name, option in self.options.items()}
+        return self.refuses is not None and self.refuses({**defaults, **options})
+
     @property
     def example(self) -> dict[str, Any]:
         """Example values of the options without a default."""
@@ -317,11 +325,68 @@ def _option_text(value: Any) -> str:
     return "none" if value is None else str(value).lower()
 
 
-METRICS: dict[str, Spec] = {}
-"""Every metric by its canonical name."""
-
 SYNONYMS: dict[str, str] = {}
 """Canonical name by synonym."""
+
+
+class Registry(MutableMapping[str, Spec]):
+    """Every metric by its canonical name; its file is imported when it is first looked up.
+
+    All names and synonyms are known before: they are read from the text of the files, so that a
+    metric is written in one place. A file without text, as in some bundles, is imported at once.
+    """
+
+    def __init__(self) -> None:
+        self._specs: dict[str, Spec] = {}
+        self._homes: dict[str, str] = {}
+
+    def announce(self, module: str, text: bytes | None) -> None:
+        """Add the metrics that a file registers, by name."""
+        if text is None:
+            import_module(module)
+            return
+        for name, synonyms in _names_in_source(text.decode()):
+            _refuse_taken_names(name, synonyms)
+            self._homes[name] = module
+            SYNONYMS.update(dict.fromkeys(synonyms, name))
+
+    def is_announced(self, spec: Spec) -> bool:
+        """Whether a metric is the one for which its name is kept free."""
+        home = self._homes.get(spec.name)
+        return home is not None and home == spec.family and spec.name not in self._specs
+
+    def __getitem__(self, name: str) -> Spec:
+        if name not in self._specs and name in self._homes:
+            import_module(self._homes[name])
+        return self._specs[name]
+
+    def __setitem__(self, name: str, spec: Spec) -> None:
+        self._specs[name] = spec
+
+    def __delitem__(self, name: str) -> None:
+        del self._specs[self[name].name]
+        self._homes.pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._specs or name in self._homes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._homes, *self._specs)))
+
+    def __len__(self) -> int:
+        return len(self._homes.keys() | self._specs.keys())
+
+
+def _names_in_source(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The names that a file of metrics registers, each with its synonyms, sorted."""
+    found = []
+    for facts, name in re.findall(r"^@register\((.*?)^def (\w+)", text, re.DOTALL | re.MULTILINE):
+        synonyms = re.search(r"\bsynonyms=\((.*?)\)", facts, re.DOTALL)
+        found.append((name, tuple(re.findall(r'"(.+?)"', synonyms[1] if synonyms else ""))))
+    return sorted(found)
+
+
+METRICS = Registry()
 
 _FORGET: list[Callable[[], None]] = []
 """The functions that clear what depends on the registered names."""
@@ -355,6 +420,7 @@ def register(
     at: str = "",
     borders: Callable[[Mapping[str, Any]], list[Any]] | None = None,
     bounds: Bounds | None = None,
+    refuses: Callable[[Mapping[str, Any]], bool] | None = None,
 ) -> Callable[[Callable[P, FloatArray | State]], Callable[P, FloatArray]]:
     """Register a function from evidence to one number per user as a metric.
 
@@ -400,6 +466,9 @@ def register(
     bounds : callable, optional
         From the options, ``k`` among them, and the choices that make the hits, to the range, for a
         metric whose range depends on them. Without it the range is always from `low` to `high`.
+    refuses : callable, optional
+        From the options to whether they contradict each other, so that the metric raises a
+        UsageError. The tests of all metrics expect this error instead of a value.
 
     Raises
     ------
@@ -412,9 +481,10 @@ def register(
             function, title, low=low, high=high, increasing=increasing, reached=reached,
             open_ties=open_ties, shared=shared, needs_relevant=needs_relevant,
             needs_items=needs_items, synonyms=synonyms, number_option=at, aggregate=aggregate,
-            borders=borders, bounds=bounds,
+            borders=borders, bounds=bounds, refuses=refuses,
         )  # fmt: skip
-        _refuse_taken_names(spec)
+        if not METRICS.is_announced(spec):
+            _refuse_taken_names(spec.name, spec.synonyms)
         METRICS[spec.name] = spec
         SYNONYMS.update(dict.fromkeys(spec.synonyms, spec.name))
         _clear_caches()
@@ -586,17 +656,17 @@ def _read_options(
     return options
 
 
-def _refuse_taken_names(spec: Spec) -> None:
+def _refuse_taken_names(canonical: str, synonyms: Iterable[str]) -> None:
     """Refuse names that already mean a metric, however they are written."""
     spelling_by_key = {spelled.replace("_", ""): spelled for spelled in (*METRICS, *SYNONYMS)}
-    for name in (spec.name, *spec.synonyms):
+    for name in (canonical, *synonyms):
         key = name.replace("_", "")
         if key in spelling_by_key:
             meant = SYNONYMS.get(spelling_by_key[key], spelling_by_key[key])
             raise ValueError(f"{name!r} is taken: it means {meant!r}")
         if not re.fullmatch(r"[a-z0-9][a-z0-9_.]*", name):
             raise ValueError(
-                f"names of {spec.name} must consist of lower-case letters, digits, _ and ., got "
+                f"names of {canonical} must consist of lower-case letters, digits, _ and ., got "
                 f"{name!r}"
             )
 

@@ -14,7 +14,7 @@ from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.category_diversity import category_counts, normalize_sums, split_item_weights
-from rankmeter.metrics.popularity import Border, mask_long_tail
+from rankmeter.metrics.long_tail import Border, mask_long_tail
 from rankmeter.metrics.weights import RankDiscount, discount_function
 
 _HEAD: Border = ("interactions", 0.2)

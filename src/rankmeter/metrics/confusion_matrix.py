@@ -166,7 +166,19 @@ def mcc(
     return np.where(length > n_items, np.nan, value)
 
 
-@register("Utility", low=-math.inf, high=math.inf, needs_relevant=False, shared=SHARED_RANKS)
+def _utility_refuses(options: Mapping[str, Any]) -> bool:
+    """What is neither ranked nor relevant can only be counted in a catalogue of known size."""
+    return options["spared"] != 0 and options["n_items"] is None
+
+
+@register(
+    "Utility",
+    low=-math.inf,
+    high=math.inf,
+    needs_relevant=False,
+    shared=SHARED_RANKS,
+    refuses=_utility_refuses,
+)
 def utility(
     hits: Hits,
     k: int | None = None,

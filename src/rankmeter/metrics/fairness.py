@@ -16,7 +16,7 @@ from rankmeter.errors._checks import check_integer
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register, require
 from rankmeter.metrics.category_diversity import category_counts, normalize_sums
-from rankmeter.metrics.popularity import Border, mask_long_tail
+from rankmeter.metrics.long_tail import Border, mask_long_tail
 from rankmeter.metrics.states import Exposure, Grouped, Statistic, made_again, statistic_of_groups
 from rankmeter.metrics.weights import deduplicate, relevance_weights
 

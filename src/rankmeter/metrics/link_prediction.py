@@ -17,7 +17,7 @@ from rankmeter.metrics._registry import Example, register
 from rankmeter.metrics.mean_rank import mean_rank
 from rankmeter.metrics.precision_recall import hit_rate
 from rankmeter.metrics.reciprocal_rank import rr
-from rankmeter.metrics.states import Ratio, Standardized
+from rankmeter.metrics.states import Ratio, Standardized, scale_above_chance
 from rankmeter.metrics.weights import cumulative_discount
 
 _POOLED: dict[str, Any] = {"reached": False, "aggregate": "micro"}
@@ -215,15 +215,6 @@ def zhits(hits: Hits, *, top: Annotated[int, Example(3, 1)] = 10) -> Ratio:
 
 # ---------------------------------------------------------------------------------------------
 # The one derivation: a number compared with that of a random order
-
-
-def scale_above_chance(
-    value: FloatArray, random: FloatArray, best: FloatArray | float, *, increasing: bool = True
-) -> Ratio:
-    """Scale a value from 0 (its value for a random order) to 1 (its best value), as a `Ratio`."""
-    sign = 1.0 if increasing else -1.0
-    names = "better_than_chance", "perfect_than_chance"
-    return Ratio(sign * (value - random), sign * (best - random), names)
 
 
 def _scale_to_chance(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rankmeter._choices import SHARED_RANKS, Alignment
-from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray, count_hits_above, ratio
 from rankmeter._evidence.steps import note_column, note_formula
 from rankmeter.errors import UsageError
 from rankmeter.metrics._formula import formula
@@ -23,7 +23,6 @@ from rankmeter.metrics._ranges import (
     vary,
 )
 from rankmeter.metrics._registry import ANY_SHARED, register
-from rankmeter.metrics.unjudged import count_hits_above
 from rankmeter.metrics.weights import DISCOUNTS, Discount, cumulative_discount
 
 

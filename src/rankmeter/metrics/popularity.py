@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._evidence.lists import Lists, Popularity, Profiles
-from rankmeter.errors._checks import check_fraction, check_number, option_error
 from rankmeter.metrics._formula import formula
 from rankmeter.metrics._registry import Example, register
+from rankmeter.metrics.long_tail import Border, Head, mask_long_tail
 from rankmeter.metrics.states import Defined, Ratio
 from rankmeter.metrics.weights import mean_over_items, skip_cold_items
-
-Head = Literal["interactions", "over", "items", "least", "count"]
-
-
-Border: TypeAlias = tuple[Head, float | None]
-"""A rule for the head of popular items, and its size."""
-
-
-_SIZES = {"interactions": 0.8, "over": 0.8, "items": 0.2, "least": 0.1}
 
 
 @register("Popularity", high=math.inf, increasing=False, synonyms=("arp", "average_popularity"))
@@ -93,7 +84,18 @@ def _tail_borders(options: Mapping[str, Any]) -> list[Border]:
     return [(options["head"], options["size"])]
 
 
-@register("Share of the long tail", synonyms=("aplt", "tail_percentage"), borders=_tail_borders)
+def _tail_refuses(options: Mapping[str, Any]) -> bool:
+    """A share is below 1, and a count has no default."""
+    size = options["size"]
+    return size is None if options["head"] == "count" else size is not None and size >= 1
+
+
+@register(
+    "Share of the long tail",
+    synonyms=("aplt", "tail_percentage"),
+    borders=_tail_borders,
+    refuses=_tail_refuses,
+)
 def tail_share(
     lists: Lists,
     popularity: Popularity,
@@ -146,7 +148,13 @@ def tail_share(
     return mean_over_items(top, in_tail, k if denominator == "k" else None)
 
 
-@register("Count of the long tail", high=math.inf, synonyms=("aclt",), borders=_tail_borders)
+@register(
+    "Count of the long tail",
+    high=math.inf,
+    synonyms=("aclt",),
+    borders=_tail_borders,
+    refuses=_tail_refuses,
+)
 def tail_count(
     lists: Lists,
     popularity: Popularity,
@@ -181,41 +189,6 @@ def tail_count(
     """
     top = lists.top(k)
     return top.sum(mask_long_tail(popularity, head, size, cold)[top.item])
-
-
-def mask_long_tail(popularity: Popularity, head: Head, size: float | None, cold: str) -> BoolArray:
-    """A mask of the items in the long tail."""
-    n, in_training = popularity.interactions, popularity.known
-    if size is None and head == "count":
-        raise option_error("size", "a number > 0 with head='count'", size)
-    share = _SIZES[head] if size is None else size
-    if head == "count":
-        return (n <= check_number("size", share, above=0)) & (in_training | (cold == "tail"))
-    check_fraction("size", share)
-    order = np.flatnonzero(in_training)
-    order = order[np.argsort(n[order] if head == "least" else -n[order], kind="stable")]
-    if head in ("items", "least"):
-        first = max(int(order.size * share), 1)
-    else:
-        reached = np.cumsum(n[order])
-        side: Literal["left", "right"] = "left" if head == "interactions" else "right"
-        first = int(np.searchsorted(reached, share * popularity.n_interactions, side)) + 1
-    tail = ~in_training if cold == "tail" else np.zeros(n.size, dtype=bool)
-    tail[order[:first] if head == "least" else order[first:]] = True
-    return tail
-
-
-def mask_border_items(popularity: Popularity, borders: Iterable[Border]) -> BoolArray:
-    """A mask of items at a border of head and tail, put on one side by item order alone.
-
-    They occur as often as items on the other side of one of the borders.
-    """
-    n, in_training = popularity.interactions, popularity.known
-    is_at_border = np.zeros(n.size, dtype=bool)
-    for head, size in borders:
-        tail = mask_long_tail(popularity, head, size, "other")
-        is_at_border |= in_training & np.isin(n, np.intersect1d(n[tail], n[in_training & ~tail]))
-    return is_at_border
 
 
 @register(

@@ -14,7 +14,7 @@ from rankmeter.errors import UsageError
 from rankmeter.errors._checks import check_fraction, check_number, option_error
 from rankmeter.metrics._ranges import COUNTS_REPEATS
 from rankmeter.metrics._registry import Example, register, require
-from rankmeter.metrics.popularity import Border, mask_long_tail
+from rankmeter.metrics.long_tail import Border, mask_long_tail
 from rankmeter.metrics.states import Defined, Weighted
 from rankmeter.metrics.weights import RankDiscount, discount_function
 

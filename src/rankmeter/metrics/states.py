@@ -440,3 +440,12 @@ def statistic_of_groups(number: Callable[[FloatArray, FloatArray], FloatArray]) 
         return number(part.sum(axis=0) - part, reference.sum(axis=0) - reference)
 
     return Statistic(value, value_without_each_user)
+
+
+def scale_above_chance(
+    value: FloatArray, random: FloatArray, best: FloatArray | float, *, increasing: bool = True
+) -> Ratio:
+    """Scale a value from 0 (its value for a random order) to 1 (its best value), as a `Ratio`."""
+    sign = 1.0 if increasing else -1.0
+    names = "better_than_chance", "perfect_than_chance"
+    return Ratio(sign * (value - random), sign * (best - random), names)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rankmeter._choices import SHARED_RANKS
-from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
+from rankmeter._evidence.hits import FloatArray, Hits, count_hits_above, ratio
 from rankmeter._evidence.steps import note_column
 from rankmeter.errors._checks import check_number
 from rankmeter.metrics._formula import formula
@@ -17,15 +17,6 @@ from rankmeter.metrics._ranges import ANY, COUNTS_REPEATS, vary
 from rankmeter.metrics._registry import Example, register
 
 Negative = Literal["unjudged", "nonrelevant"]
-
-
-def count_hits_above(hits: Hits, user: IntArray, rank: FloatArray) -> IntArray:
-    """The number of hits above a rank, for users by index, which may repeat; shape (n,)."""
-    # Hits are in order of user and rank, encoded as one number with the user as integer part.
-    width = max(hits.rank.max(initial=0.0), rank.max(initial=0.0)) + 1.0
-    positions = np.searchsorted(hits.user * width + hits.rank, user * width + rank)
-    number: IntArray = positions - hits.offsets[user]
-    return number
 
 
 def _select_judged(nonrelevant: Hits, negative: Negative) -> Hits:

@@ -31,6 +31,7 @@ ACTS = {
     "target": ("inst", "insq", "bpm", "nerr11"), "p": ("nerr10", "rbp"), "scale": ("tbg", "u"),
 }  # fmt: skip
 """The models on which each option acts."""
+_DEFAULTS = {"target": TARGET, "p": PERSISTENCE, "scale": SCALE}
 STEADY = ("insq", "sdcg", "tbg", "u", "rbp")
 """The models whose reader does not heed gains."""
 
@@ -48,8 +49,24 @@ def _residual_bounds(options: Mapping[str, Any], choices: Alignment) -> tuple[fl
     return SHARE if options["max_gain"] is None else vary(negative=ANY)(options, choices)
 
 
+def _idle_option(options: Mapping[str, Any]) -> str:
+    """The option that has another value than its default, and cannot act on the model."""
+    return next((name for name, models in ACTS.items() if options[name] != _DEFAULTS[name]
+                 and options["model"] not in models), "")  # fmt: skip
+
+
+def _refuses(options: Mapping[str, Any]) -> bool:
+    return bool(_idle_option(options))
+
+
+def _depth_refuses(options: Mapping[str, Any]) -> bool:
+    is_idle = options["max_gain"] is not None and options["model"] in STEADY
+    return is_idle or _refuses(options)
+
+
 @register(
     "Expected utility per item",
+    refuses=_refuses,
     bounds=_rate_bounds,
     reached=False,
     open_ties=False,
@@ -112,7 +129,13 @@ def utility_rate(
 
 
 @register(
-    "Expected depth", low=1.0, high=math.inf, increasing=False, reached=False, open_ties=False
+    "Expected depth",
+    low=1.0,
+    high=math.inf,
+    increasing=False,
+    reached=False,
+    open_ties=False,
+    refuses=_depth_refuses,
 )
 def expected_depth(
     hits: Hits,
@@ -169,6 +192,7 @@ def expected_depth(
 
 @register(
     "Residual of utility per item",
+    refuses=_refuses,
     bounds=_residual_bounds,
     increasing=False,
     reached=False,
@@ -268,13 +292,12 @@ class Reader:
         check_number("target", self.target, above=0)
         check_number("scale", self.scale, above=0)
         check_fraction("p", self.p)
-        for name, default in {"target": TARGET, "p": PERSISTENCE, "scale": SCALE}.items():
-            if getattr(self, name) != default and self.model not in ACTS[name]:
-                raise UsageError(
-                    f"`{name}` cannot act on model={self.model}, only on {', '.join(ACTS[name])}: "
-                    "leave it out",
-                    option=name,
-                )
+        if name := _idle_option(vars(self)):
+            raise UsageError(
+                f"`{name}` cannot act on model={self.model}, only on {', '.join(ACTS[name])}: "
+                "leave it out",
+                option=name,
+            )
 
     def continuation_probability(self, rank: FloatArray, gain: FloatArray) -> FloatArray:
         """The probability of going on after each rank, for all users or for each user."""

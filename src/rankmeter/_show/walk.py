@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -25,109 +25,10 @@ from rankmeter._evidence.lists import Features, Lists
 from rankmeter._evidence.steps import Column, Formula, Step, Sum, Value, note_steps
 from rankmeter._rankings.align import Aligned
 from rankmeter._rankings.rank_counts import CountedRows
+from rankmeter._results.walkthrough import Grid, Line, Place, Walk
 from rankmeter.conventions._plan import MetricPlan
 from rankmeter.errors._checks import counted, exact_text
 from rankmeter.metrics import Exposure
-
-
-@dataclass
-class Place:
-    """An item of a list with its gain and the numbers computed for it by a metric.
-
-    Attributes
-    ----------
-    rank : str
-        ``"3"``; ``"3–5"`` in an unresolved tie; empty for an item that is not ranked.
-    item : object
-    gain : float
-        NaN for an item without a judgment.
-    relevant : bool
-    title : str
-        Empty if it is not known.
-    numbers : dict of str to float
-        By the name of the column.
-    """
-
-    rank: str
-    item: Any
-    gain: float = math.nan
-    relevant: bool = False
-    title: str = ""
-    numbers: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass
-class Grid:
-    """A table with one `Place` per row and named columns."""
-
-    places: list[Place]
-    columns: list[str] = field(default_factory=list)
-
-    def fill_column(self, name: str, numbers: Iterable[tuple[int, float]]) -> None:
-        """Fill a column; append a number to the name if the name has other values."""
-        values, base, number = dict(numbers), name, 1
-        if not values and name in self.columns:
-            return
-        while name in self.columns:
-            if all(p.numbers.get(name) == values.get(i) for i, p in enumerate(self.places)):
-                return
-            number += 1
-            name = f"{base} ({number})"
-        self.columns.append(name)
-        for i, value in values.items():
-            self.places[i].numbers[name] = value
-
-
-@dataclass(frozen=True)
-class Line:
-    """A step to the value: ``name = text = value``, where the text names the parts.
-
-    The text is an expression of Python; it is empty for the sum of a column.
-    """
-
-    name: str
-    text: str
-    parts: Mapping[str, float]
-    value: float
-
-
-@dataclass(frozen=True)
-class Walk:
-    """The list of one user, and the steps from it to the value of a metric.
-
-    Attributes
-    ----------
-    label : str
-    k : int or None
-    value : float
-        NaN where the metric is undefined.
-    counted : float
-        What counts in the mean: NaN if nothing does.
-    ranking : Grid
-    ideal : Grid
-        The perfect ranking, if the metric uses it.
-    categories : Grid
-        Numbers by category, if the metric uses them.
-    lines : tuple of Line
-    rule : str
-        What decides whether the value counts in the mean: ``"missing=zero"``.
-    facts : tuple of str
-        What is special about the user.
-    whole : bool
-        Whether the value is computed over all lists at once.
-    """
-
-    label: str
-    k: int | None
-    value: float
-    counted: float
-    ranking: Grid
-    ideal: Grid
-    categories: Grid
-    lines: tuple[Line, ...]
-    rule: str
-    facts: tuple[str, ...]
-    whole: bool
 
 
 class _ListLayout:

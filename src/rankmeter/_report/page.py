@@ -15,10 +15,10 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from rankmeter._files import open_replacement
-from rankmeter._results.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
+from rankmeter._report.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
 from rankmeter._results.tables import Table
-from rankmeter._results.walks import item_with_title
 from rankmeter._results.wording import level_text, number_text, signed_text
+from rankmeter._show.tables import item_with_title
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError, spell_out_hidden_characters
 from rankmeter.errors._checks import counted, reword
@@ -280,7 +280,7 @@ def _jinja_environment() -> Any:
 
     environment = jinja2.Environment(
         autoescape=True,
-        loader=jinja2.PackageLoader("rankmeter", "_results"),
+        loader=jinja2.PackageLoader("rankmeter", "_report"),
         undefined=jinja2.StrictUndefined,
         finalize=_spell_out_unless_markup,
         trim_blocks=True,

@@ -14,10 +14,10 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._report.excerpts import Histogram
+from rankmeter._report.shares import Shares
 from rankmeter._results.differences import Difference
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.shares import Shares
-from rankmeter._results.verdicts import Histogram
 from rankmeter._results.wording import level_text, to_json_value
 from rankmeter.errors import MissingDependencyError
 from rankmeter.errors._checks import counted, reword

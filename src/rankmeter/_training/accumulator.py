@@ -9,7 +9,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import polars as pl
 from rankmeter._choices import takes_choices_of
 from rankmeter._engine.memory import CountedQueries, refuse_unknown_candidates, score_queries
 from rankmeter._engine.scores import Scores, passed_size, size_error
+from rankmeter._evaluation.batches import Keep
 from rankmeter._evaluation.scored import (
     count_request,
     half_caution,
@@ -43,7 +44,7 @@ from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_spread
 from rankmeter._results.summary import Summary
 from rankmeter._statistics.intervals import spread_of_moments
-from rankmeter._statistics.vectors import ExactSums
+from rankmeter._statistics.vectors import Sums
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import (
     DataError,
@@ -58,7 +59,6 @@ from rankmeter.errors._checks import brief, check_choice, check_flag, counted
 from rankmeter.metrics import Metric
 
 T = TypeVar("T")
-Keep = Literal["values", "moments"]
 AT_ONCE = 4096
 """Queries that are counted before ``moments`` makes values of them."""
 SIZES = 2 ** np.arange(17)
@@ -204,7 +204,7 @@ class _KeptQueries:
 
 
 class _KeptSums:
-    """Exact sums of the values of queries: ``keep="moments"``."""
+    """Compensated sums of the values of queries: ``keep="moments"``."""
 
     def __init__(self, plan: Plan) -> None:
         for entry in plan.metrics:
@@ -220,7 +220,7 @@ class _KeptSums:
                 option="interval",
             )
         self.plan = plan
-        self.sums = {entry.label: ExactSums() for entry in plan.metrics}
+        self.sums = {entry.label: Sums() for entry in plan.metrics}
         self.counts: dict[str, int] = {}
         self.ends: dict[str, tuple[float, float]] = {}  # ranges that depend on the data
         self.half = ""  # the type of scores of few digits
@@ -245,7 +245,7 @@ class _KeptSums:
         self.waiting = []
         self._widen_ends(scores.ends)
         for label, averaged in averages:
-            self.sums[label] += ExactSums.of(averaged.values)
+            self.sums[label] += Sums.of(averaged.values)
             self._add_to_count(f"undefined {label}", averaged.undefined)
         counts = {**scores.counts, **queries.facts, "targets": int(queries.found.size)}
         for name, count in counts.items():
@@ -298,22 +298,22 @@ class _KeptSums:
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         self._add_waiting_queries()
-        sums = {label: [s.n, str(s.total), str(s.squares)] for label, s in self.sums.items()}
-        facts = {"counts": self.counts, "sums": sums, "half": self.half, "ends": self.ends}
+        moments = {label: [s.n, s.total, s.squares] for label, s in self.sums.items()}
+        facts = {"counts": self.counts, "moments": moments, "half": self.half, "ends": self.ends}
         return facts, {}
 
     def restore(self, facts: Mapping[str, Any], _: Mapping[str, npt.NDArray[Any]]) -> None:
         self.counts, self.half = facts["counts"], facts["half"]
         self.ends = {label: (low, high) for label, (low, high) in facts["ends"].items()}
         for label in self.sums:
-            n, total, squares = facts["sums"][label]
-            self.sums[label] = ExactSums(n, int(total), int(squares))
+            n, total, squares = facts["moments"][label]
+            self.sums[label] = Sums(n, tuple(total), tuple(squares))
 
 
 class Accumulator:
     """An evaluation in parts; `accumulator` makes one.
 
-    Counts of ranks are kept (``keep="values"``), or exact sums of the values
+    Counts of ranks are kept (``keep="values"``), or compensated sums of the values
     (``keep="moments"``); never scores.
     """
 
@@ -662,8 +662,8 @@ def accumulator(
         As in `rankmeter.evaluate`.
     keep : {"values", "moments"}
         ``values`` keeps a few integers for each query, so that the result has values by user and
-        everything that `rankmeter.evaluate_scores` gives. ``moments`` keeps exact sums in constant
-        memory: means and their t intervals.
+        everything that `rankmeter.evaluate_scores` gives. ``moments`` keeps compensated sums in
+        constant memory: means and their t intervals, equal to those of the values to 1e-12.
     tolerance : tuple of two floats, optional
         How close scores are tied, as in `rankmeter.evaluate_scores`.
     like : str, optional
@@ -689,8 +689,8 @@ def accumulator(
     -----
     Ties are ``expected`` by default where the targets of a row can be several, and ``realistic``
     where they are one, as in `rankmeter.evaluate_scores`; all batches must have one form. The
-    result does not depend on the order of the batches. With ``moments`` sums are exact, so that
-    means differ from those of the values by rounding alone.
+    result does not depend on the order of the batches. With ``moments`` means and
+    standard deviations are those of the exact sums to 1e-12, whatever the order and the cut.
 
     Examples
     --------

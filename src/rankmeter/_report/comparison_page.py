@@ -1,4 +1,4 @@
-"""The charts and the page of a comparison."""
+"""The page of a comparison."""
 
 from __future__ import annotations
 
@@ -6,103 +6,38 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, get_args
+from pathlib import Path
+from typing import Any, get_args
 
-from rankmeter._results import charts
-from rankmeter._results.compared import Compared, heterogeneity_p_value
-from rankmeter._results.curves import (
-    Curve,
-    compute_curves,
-    default_max_k,
-    first_metric_with_same_curve,
-)
-from rankmeter._results.reread import curves_and_shares, tops_of_lists
-from rankmeter._results.result import Name, python_call
-from rankmeter._results.tables import MeanCell, Table
-from rankmeter._results.verdicts import (
+from rankmeter._report import charts
+from rankmeter._report.excerpts import (
     MAX_SYSTEMS,
-    Headline,
-    Verdict,
-    bin_differences,
     count_users_per_point,
-    differences_in_chart,
     extreme_user_rows,
-    leading_systems,
     metrics_with_charts,
     segment_sentence,
 )
+from rankmeter._report.from_ranks import curves_and_shares, tops_of_lists
+from rankmeter._report.page import write_page
+from rankmeter._report.plots import charts_of_kind, systems_in_charts
+from rankmeter._results.compared import heterogeneity_p_value, require_plan
+from rankmeter._results.comparison import ChartKind, Comparison
+from rankmeter._results.curves import Curve, first_metric_with_same_curve
+from rankmeter._results.result import Name, python_call
+from rankmeter._results.tables import MeanCell, Table
+from rankmeter._results.verdicts import Headline, Verdict, leading_systems
 from rankmeter._results.wording import group_by_key, number_text, p_value_text
-from rankmeter.conventions._plan import Plan
-from rankmeter.errors import UsageError
-
-ChartKind: TypeAlias = Literal["forest", "curve", "differences", "segments", "tradeoff"]
-"""The kinds of charts."""
 
 MAX_CARDS = 6
 """Cards in one row."""
 
 
-def curves_by_metric(
-    result: Compared, labels: Sequence[str], max_k: int | None = None
-) -> dict[str, Curve]:
-    """The curves of several metrics, computed together."""
-    plan = require_plan(result)
-    entries = [plan[label] for label in labels]
-    largest = default_max_k(plan) if max_k is None else max_k
-    read = {name: summary.read for name, summary in result.summaries.items()}
-    return compute_curves(plan, entries, result.scored, largest, result.clusters, read)
+def write(result: Comparison, path: str | Path) -> None:
+    """Write the page of a comparison."""
+    write_page(path, "comparison", lambda: page_content(result), result.to_dict)
 
 
-def require_plan(result: Compared) -> Plan:
-    """Plan of a comparison of rankings or of results; values alone raise a UsageError."""
-    if not isinstance(result.plan, Plan):
-        raise UsageError("this needs the rankings, or results of evaluations: pass these")
-    return result.plan
-
-
-def charts_of_kind(result: Compared, kind: str, metric: str) -> list[Any]:
-    """Charts of one kind for one metric, without width and theme."""
-    values, systems, differences = (
-        result.by_metric[metric],
-        systems_in_charts(result),
-        result[metric],
-    )
-    if kind == "curve":
-        if not require_plan(result)[metric].spec.cutoff:
-            return []
-        return charts.curve_chart(metric, curves_by_metric(result, [metric])[metric].frame, systems)
-    if kind == "segments":
-        estimates = result.segment_estimates.items()
-        means = {(s, n): e for (s, m, n), e in estimates if m == metric}
-        return charts.segments_chart(metric, means, systems)
-    if kind == "tradeoff":
-        entries = require_plan(result).metrics
-        accuracy = [entry.label for entry in entries if not entry.spec.of_lists]
-        if not accuracy or not require_plan(result)[metric].spec.of_lists:
-            return []
-        first, second = result.means_of(accuracy[0]), result.means_of(metric)
-        return charts.tradeoff_chart(
-            accuracy[0], metric, {name: (first[name], second[name]) for name in systems}
-        )
-    best = result.verdict_on(metric).best
-    if kind == "forest":
-        return charts.forest_plot(metric, differences_in_chart(differences, best), result.baseline)
-    if values.whole:
-        return []  # no user has a value
-    pairs = differences_in_chart(differences, best, limit=9)
-    return charts.difference_histograms(
-        metric, [(d, bin_differences(*result.paired(d.metric, d.a, d.b)[1:])) for d in pairs]
-    )
-
-
-def systems_in_charts(result: Compared) -> list[str]:
-    """Systems shown in charts: the baseline, and the best systems on the first metric."""
-    ranked = result.verdict_on(result.labels[0]).ranked
-    systems = sorted(ranked, key=lambda name: name != result.baseline)[:MAX_SYSTEMS]
-    return sorted(systems, key=result.systems.index)
-
-
-def page_content(result: Compared) -> dict[str, Any]:
+def page_content(result: Comparison) -> dict[str, Any]:
     """Content of the comparison page, by variable name of the template."""
     plan, labels, systems = require_plan(result), result.labels, systems_in_charts(result)
     verdicts = {label: result.verdict_on(label) for label in labels}
@@ -149,7 +84,7 @@ def page_content(result: Compared) -> dict[str, Any]:
     }
 
 
-def _means_and_notes(result: Compared, last_notes: Sequence[str]) -> dict[str, Any]:
+def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str, Any]:
     """Table of means with marks, and notes that begin with how differences were tested."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
     tested = result.significance_note()
@@ -169,7 +104,7 @@ def _means_and_notes(result: Compared, last_notes: Sequence[str]) -> dict[str, A
     return {"means": [(title, *row) for title, row in cells.items()], "notes": notes}
 
 
-def _python_call(result: Compared) -> str:
+def _python_call(result: Comparison) -> str:
     """Python call that reproduces this result from the same data, or an empty string."""
     s = result.settings
     usual = {
@@ -188,7 +123,7 @@ def _python_call(result: Compared) -> str:
     )
 
 
-def _headline_with_segments(result: Compared, verdict: Verdict) -> Headline:
+def _headline_with_segments(result: Comparison, verdict: Verdict) -> Headline:
     """Headline of the result, with a sentence on the segments if there are two or more."""
     headline, label, d = result.headline(), verdict.metric, verdict.difference
     segments = dict.fromkeys(key[0] for key in result.segment_estimates)
@@ -206,7 +141,7 @@ def _headline_with_segments(result: Compared, verdict: Verdict) -> Headline:
     return replace(headline, sentences=(*headline.sentences, sentence))
 
 
-def _good_k_table(result: Compared, by_k: Mapping[str, Curve]) -> Table:
+def _good_k_table(result: Comparison, by_k: Mapping[str, Curve]) -> Table:
     """Table of the smallest good k of each system in charts, for metrics with a cutoff."""
     plan = require_plan(result)
     first_of = first_metric_with_same_curve(plan)
@@ -216,7 +151,7 @@ def _good_k_table(result: Compared, by_k: Mapping[str, Curve]) -> Table:
     return Table(("system", *good), rows if good else ())
 
 
-def _segment_rows(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...]]]:
+def _segment_rows(result: Comparison) -> dict[str, list[tuple[str | MeanCell, ...]]]:
     """Table rows by metric, a row per segment: the number of users, and each system's mean."""
 
     def segment_row(segment: str, label: str) -> tuple[str | MeanCell, ...]:
@@ -229,7 +164,7 @@ def _segment_rows(result: Compared) -> dict[str, list[tuple[str | MeanCell, ...]
     return group_by_key((label, segment_row(segment, label)) for segment, label in keys)
 
 
-def _heterogeneity_table(result: Compared) -> Table:
+def _heterogeneity_table(result: Comparison) -> Table:
     """Table of the tests of equal differences in all segments, a row per comparison."""
     rows = [
         (f"{h.a} − {h.b}", h.metric, f"{h.n}", number_text(h.statistic, 1), p_value_text(h.p))
@@ -238,7 +173,7 @@ def _heterogeneity_table(result: Compared) -> Table:
     return Table(("difference", "metric", "segments", "Q", "p"), rows)
 
 
-def _scatter_charts(result: Compared, verdict: Verdict) -> list[Any]:
+def _scatter_charts(result: Comparison, verdict: Verdict) -> list[Any]:
     """Scatter plot of all users' values in the two systems of a verdict; [] without user values."""
     d = verdict.difference
     if d is None or not d.per_user or result.by_metric[d.metric].whole:
@@ -247,7 +182,7 @@ def _scatter_charts(result: Compared, verdict: Verdict) -> list[Any]:
 
 
 def _extreme_users(
-    result: Compared, verdict: Verdict
+    result: Comparison, verdict: Verdict
 ) -> tuple[Sequence[str], dict[str, list[tuple[str, ...]]]]:
     """The two systems of a verdict, and rows of the users that gain most from each system."""
     d = verdict.difference

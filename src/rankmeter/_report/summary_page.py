@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rankmeter._engine.scores import Scores
-from rankmeter._results import charts
-from rankmeter._results.estimates import Estimate
-from rankmeter._results.evaluated import Evaluated, labels_by_group
-from rankmeter._results.reread import (
-    curves_and_shares,
-    refuse_without_ranks,
-    reopen_source,
-    tops_of_lists,
-)
-from rankmeter._results.result import Name, python_call
-from rankmeter._results.segments import means_by_segment, read_user_labels
-from rankmeter._results.tables import MeanCell, Table
-from rankmeter._results.verdicts import (
+from rankmeter._report import charts
+from rankmeter._report.excerpts import (
     Spread,
     bin_values,
     compute_quantiles,
@@ -26,12 +16,25 @@ from rankmeter._results.verdicts import (
     metrics_with_charts,
     worst_and_best_users,
 )
+from rankmeter._report.from_ranks import curves_and_shares, tops_of_lists
+from rankmeter._report.page import write_page
+from rankmeter._results.estimates import Estimate
+from rankmeter._results.evaluated import Evaluated, labels_by_group
+from rankmeter._results.reread import refuse_without_ranks, reopen_source
+from rankmeter._results.result import Name, python_call
+from rankmeter._results.segments import means_by_segment, read_user_labels
+from rankmeter._results.tables import MeanCell, Table
 from rankmeter._results.wording import number_text
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._checks import reword
 
 OWN = "rankings"
 """What the rankings of one evaluation are called."""
+
+
+def write(result: Evaluated, path: str | Path, segments: object) -> None:
+    """Write the page of an evaluation."""
+    write_page(path, "summary", lambda: page_content(result, segments), result.to_dict)
 
 
 def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Ranks of first hits, popularity of what is shown, means with ties ranked first and last."""
+"""Ranks of first hits, popularity of what is shown."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from rankmeter._choices import TieRule
 from rankmeter._engine.scores import Scores
-from rankmeter._results.estimates import estimate
-from rankmeter._results.wording import number_text
 from rankmeter.conventions._plan import MetricPlan, Plan, resolve_plan
 from rankmeter.errors import RankmeterError
 
@@ -122,32 +119,3 @@ def _exceeds_previous(means: Sequence[float], i: int) -> bool:
 
 def _rank_span_text(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low}–{high}"
-
-
-def tie_bounds_note(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -> str:
-    """Note with the share of tied targets, and the bounds of the means.
-
-    `score` gives the scores of another plan for the same data, of whose `n` targets `tied` are
-    tied.
-    """
-    last = _means_under_tie_rule(plan, score, "pessimistic")
-    first = _means_under_tie_rule(plan, score, "optimistic")
-    bounds = [
-        f"{label} {number_text(min(mean, first[label]))}–{number_text(max(mean, first[label]))}"
-        for label, mean in last.items()
-        if label in first and mean != first[label]
-    ]
-    text = f"tied targets: {tied:,} of {n:,} ({100 * tied / n:.3g} %)"
-    return text + (f"; ranked last or first: {', '.join(bounds)}" if bounds else "")
-
-
-def _means_under_tie_rule(
-    plan: Plan, score: Callable[[Plan], Scores], rule: TieRule
-) -> dict[str, float]:
-    entries = tuple(
-        replace(entry, alignment=replace(entry.alignment, ties=rule)) for entry in plan.metrics
-    )
-    other = replace(plan, metrics=entries, interval="wilson")
-    scores = score(other)
-    means = {e.label: estimate(other, e, scores.averaged(e)).mean for e in other.metrics}
-    return {label: mean for label, mean in means.items() if mean == mean}  # noqa: PLR0124 - NaN

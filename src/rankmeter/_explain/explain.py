@@ -15,7 +15,7 @@ from rankmeter._engine import open_data
 from rankmeter._engine.side import Given, Side
 from rankmeter._evaluation.evaluate import ONE
 from rankmeter._evaluation.question import Question
-from rankmeter._evaluation.search import change_options, search_settings
+from rankmeter._explain.search import change_options, search_settings
 from rankmeter._rankings.counts import item_sort_key
 from rankmeter._rankings.ground_truth import gains_by_choice
 from rankmeter._rankings.kind import resolve_plan_of_systems

@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from rankmeter._engine.walk import Grid, Line, Place, Walk
 from rankmeter._results.tables import Table
+from rankmeter._results.walkthrough import Grid, Heading, Line, Place, Walk, Walkthrough
 from rankmeter._results.wording import number_text
-from rankmeter.errors import shorten_middle
+from rankmeter.errors import shorten_middle, to_one_line
 from rankmeter.errors._checks import exact_text, reword
 
 FIRST = 10
@@ -31,13 +31,20 @@ def item_with_title(position: Place) -> str:
     return shorten_middle(f"{position.item} {position.title}".rstrip(), _LONGEST_ITEM)
 
 
-class Heading(str):
-    """A line above the tables of a metric."""
+def lay_out(walkthrough: Walkthrough) -> list[str | Table]:
+    """Headings, tables and lines of a walkthrough, in reading order."""
+    whose = f"{reword('user')} {to_one_line(str(walkthrough.user))}"
+    blocks = [
+        part
+        for system, walk in walkthrough.walks
+        for part in _parts_of_walk(walk, f"{system}, {whose}" if system else whose)
+    ]
+    explained = any(map(_has_parentheses, blocks))
+    notes = [*walkthrough.notes, *["in parentheses: judged, not relevant"] * explained]
+    return [part for part in (*blocks, " · ".join(notes)) if part]
 
-    __slots__ = ()
 
-
-def walkthrough_parts(walk: Walk, whose: str) -> Iterator[str | Table]:
+def _parts_of_walk(walk: Walk, whose: str) -> Iterator[str | Table]:
     """Headings, tables and lines, in reading order."""
     yield Heading(f"{walk.label} of {whose} = {_plain_number(walk.value)}")
     yield ", ".join(walk.facts)
@@ -117,7 +124,7 @@ def _gain_text(position: Place) -> str:
     return exact_text(position.gain) if position.relevant else f"({exact_text(position.gain)})"
 
 
-def has_parentheses(part: str | Table) -> bool:
+def _has_parentheses(part: str | Table) -> bool:
     """Whether a part has an item judged not relevant."""
     if not isinstance(part, Table) or "gain" not in part.columns:
         return False

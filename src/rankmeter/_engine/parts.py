@@ -1,0 +1,404 @@
+"""Rankings larger than memory, cut into parts: each is a table with all rows of its users.
+
+Rows that are sorted by user are read where they are. All others are written to a temporary file, by
+a hash of the user.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from rankmeter._evidence.hits import IntArray
+from rankmeter._files import with_progress
+from rankmeter._rankings.codes import THREADS, distinct_ids, map_in_threads, part_by_hash
+from rankmeter._reading.by_user import Division, Ids, IdSeries, InFrame
+from rankmeter._reading.chunks import Packed, Spool, check_disk_space
+from rankmeter._reading.memory import format_bytes
+from rankmeter._reading.opened import InPieces
+from rankmeter._reading.table import Table
+from rankmeter.errors import DataError, NotEnoughMemoryError
+from rankmeter.errors._checks import brief
+
+_PER_ROW = 250
+"""Bytes for a row of each part that is measured at the same time."""
+
+_T = TypeVar("_T")
+_ReadRows = Callable[[], pl.DataFrame]
+
+
+def cut_into_parts(
+    tables: Mapping[str, Table], memory: int, rows: int | None = None
+) -> dict[str, Table]:
+    """Cut the rankings that were opened in pieces, all in the same way.
+
+    Parameters
+    ----------
+    tables : mapping of str to Table
+        Rankings by name of the system, with ids of the same types; those in memory stay there.
+    memory : int
+        Bytes of memory that may be used.
+    rows : int, optional
+        About how many rows each part has; by default as many as fit into memory.
+
+    Raises
+    ------
+    NotEnoughMemoryError
+        If one user has more rows than fit into memory.
+    DataError
+        If the data cannot be read, or the folder for temporary files has no room for them.
+    """
+    opened = {name: table for name, table in tables.items() if isinstance(table.rows, InPieces)}
+    if not opened:
+        return dict(tables)
+    most = memory // _PER_ROW
+    size = rows or max(most // (THREADS + 1), 1)
+    cuts: Mapping[str, Cut] | None = None
+    if len(opened) == 1:
+        cuts = {name: cut for name, table in opened.items() if (cut := _keep_sorted(table, size))}
+    cuts = cuts or _cut_by_hash(opened, size)
+    heights = np.sum([cut.heights for cut in cuts.values()], axis=0)
+    if heights.max() > most:
+        raise _large_user_error([cut.read(int(heights.argmax())) for cut in cuts.values()], memory)
+    ahead = int(max(min(most // max(heights.max(), 1) - 1, THREADS), 1))
+    return {
+        name: _to_table(table, cuts[name], ahead) if name in cuts else table
+        for name, table in tables.items()
+    }
+
+
+def _to_table(table: Table, cut: Cut, ahead: int) -> Table:
+    rows = table.rows
+    assert isinstance(rows, InPieces)
+    counts = Counter(table.counts) + cut.counts
+    if rows.finish is not None:
+        n, cut = int(cut.heights.sum()), cut.rewrite(rows.finish)
+        counts["collapsed_items"] = n - int(cut.heights.sum())
+    empty = IdSeries(pl.concat([table.empty_users.to_series(), cut.empty_users]).unique())
+    origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
+    return replace(table, rows=InParts(rows.rows, cut, ahead), empty_users=empty, origin=origin)
+
+
+def _large_user_error(parts: Sequence[pl.DataFrame], memory: int) -> NotEnoughMemoryError:
+    sizes = pl.concat([part.select("user") for part in parts])["user"].value_counts(name="n")
+    user, n = sizes.sort("n", "user", descending=[True, False]).row(0)
+    return NotEnoughMemoryError(
+        f"user {brief(user)} has {n:,} rows, which take about {format_bytes(n * _PER_ROW)} of "
+        f"memory, and {format_bytes(memory)} are allowed: the rows of a user are measured together."
+        f" Is it the id of several users, such as a filler? Leave these rows out, or give it more "
+        f"`memory`."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Which part a user is in
+
+
+@dataclass(frozen=True)
+class _ByRange:
+    """Users in ascending order: those from `starts[i]` on are in part i, those before in part 0."""
+
+    starts: pl.Series
+
+    def numbers(self, users: Ids) -> IntArray:
+        place = self.starts.search_sorted(users.to_series(), side="right").cast(pl.Int64)
+        return (place - 1).clip(0).to_numpy()
+
+
+@dataclass(frozen=True)
+class _ByHash:
+    """Users divided by a hash into `n` parts from `start` on.
+
+    The users of the parts in `finer`, which were too large, are divided by another hash.
+    """
+
+    n: int
+    start: int = 0
+    seed: int = 0
+    finer: Mapping[int, _ByHash] = field(default_factory=dict)
+
+    def numbers(self, users: Ids) -> IntArray:
+        number: IntArray = part_by_hash(self.n, users, self.seed).astype(np.int64) + self.start
+        for large, division in self.finer.items():
+            inside = np.flatnonzero(number == large)
+            number[inside] = division.numbers(users.take(inside))
+        return number
+
+
+# ---------------------------------------------------------------------------------------------
+# The parts
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The rows of one system in parts.
+
+    Attributes
+    ----------
+    division : Division
+    chunks : sequence of lists of functions
+        What reads the rows of each part, in order, as frames.
+    heights : ndarray of int64
+        Number of rows of each part.
+    nothing : DataFrame
+        A frame of the same columns without rows.
+    counts : Counter
+        Rows read, dropped or converted.
+    empty_users : Series
+        Users whose rows were all dropped, in a piece of the data.
+    """
+
+    division: Division
+    chunks: Sequence[Sequence[_ReadRows]]
+    heights: IntArray
+    nothing: pl.DataFrame
+    counts: Counter[str]
+    empty_users: pl.Series
+
+    def read(self, number: int) -> pl.DataFrame:
+        """Read a part.
+
+        Raises
+        ------
+        DataError
+            If the rows have changed since they were checked.
+        """
+        rows = pl.concat([self.nothing, *(read() for read in self.chunks[number])])
+        if rows.height != self.heights[number]:
+            raise DataError(
+                f"{self.heights[number]:,} rows of the rankings were read at first and "
+                f"{rows.height:,} later: they changed meanwhile, or a temporary file is damaged. "
+                f"Repeat the evaluation when nothing writes to them."
+            )
+        return rows
+
+    def rewrite(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Cut:
+        """Change the rows of each part, and write them to a temporary file."""
+        spool, heights = Spool(), []
+        for rows in map_in_threads(lambda n: change(self.read(n)), len(self.chunks)):
+            spool.write(rows)
+            heights.append(rows.height)
+        chunks = [[partial(spool.read, n)] for n in range(len(spool))]
+        nothing = change(self.nothing)
+        return replace(self, chunks=chunks, heights=np.array(heights), nothing=nothing)
+
+
+@dataclass(frozen=True, eq=False)
+class InParts(InFrame):
+    """Rankings in parts of whole users; `rows` are examples of all types."""
+
+    cut: Cut
+    ahead: int
+    in_memory = False
+
+    @property
+    def division(self) -> Division:
+        return self.cut.division
+
+    def read_part(self, number: int) -> InFrame:
+        return InFrame(self.cut.read(number))
+
+    def filled_parts(self) -> IntArray:
+        return np.flatnonzero(self.cut.heights)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.cut.heights.sum())
+
+    def all_ids(self, role: str) -> list[Ids]:
+        return [self._distinct_ids(role)]
+
+    def listed_items(self) -> list[pl.Series]:
+        return [self._distinct_ids("item").to_series()]
+
+    def rows_per_user(self) -> IntArray:
+        sizes = self._map(lambda rows: InFrame(rows).rows_per_user())
+        return np.concatenate([*sizes])
+
+    @cache  # noqa: B019 - as long as the rows
+    def _distinct_ids(self, role: str) -> Ids:
+        return distinct_ids([IdSeries(ids) for ids in self._map(lambda rows: rows[role].unique())])
+
+    def _map(self, work: Callable[[pl.DataFrame], _T]) -> Iterator[_T]:
+        parts = self.filled_parts()
+        return map_in_threads(lambda n: work(self.cut.read(parts[n])), parts.size, self.ahead)
+
+
+# ---------------------------------------------------------------------------------------------
+# Sorted rows stay where they are
+
+
+def _scan(
+    table: Table, work: Callable[[pl.DataFrame], _T], task: str
+) -> Iterator[tuple[Table, _T]]:
+    """Yield the pieces of rankings, and what `work` makes of their rows, in order."""
+    pieces = _rows_of(table).pieces
+
+    def scan_piece(n: int) -> tuple[Table, _T]:
+        piece = _read_piece(table, n)
+        return piece, work(piece.frame)
+
+    scanned = map_in_threads(scan_piece, len(pieces))
+    yield from with_progress(scanned, f"1 of 2: {task}", len(pieces), pieces.n_rows)
+    pieces.refuse_changed_rows()
+
+
+def _read_piece(table: Table, n: int) -> Table:
+    """Read a piece, with ids of the types of the table."""
+    rows = _rows_of(table)
+    piece = rows.pieces.read(n)
+    frame = piece.frame if rows.rename is None else rows.rename(piece.frame)
+    return piece.with_rows(frame.cast(_id_types(table)))  # type: ignore[arg-type]
+
+
+def _read_rows(table: Table, n: int, first: int) -> pl.DataFrame:
+    """Read the rows of a piece again, without the `first` ones."""
+    rows = _read_piece(table, n).frame[first:]
+    _rows_of(table).pieces.refuse_changed_rows()
+    return rows
+
+
+def _rows_of(table: Table) -> InPieces:
+    assert isinstance(table.rows, InPieces)
+    return table.rows
+
+
+def _id_types(table: Table) -> dict[str, pl.DataType]:
+    return {role: table.id_dtype(role) for role in ("user", "item")}
+
+
+class _Writing:
+    """Rows that are written to one temporary file, by the number of their part."""
+
+    def __init__(self, n: int) -> None:
+        self.spool = Spool()
+        self.chunks: list[list[_ReadRows]] = [[] for _ in range(n)]
+        self.heights = [0] * n
+        self.counts, self.empty = Counter[str](), list[pl.Series]()
+        self.nothing = pl.DataFrame()
+
+    def note(self, piece: Table) -> None:
+        """Remember what is known of a piece besides its rows."""
+        self.counts.update(piece.counts)
+        self.empty.append(piece.empty_users.to_series().cast(piece.id_dtype("user")))
+        self.nothing = piece.frame.clear()
+
+    def add(self, part: int, height: int, read: _ReadRows) -> None:
+        self.chunks[part].append(read)
+        self.heights[part] += height
+
+    def write(self, part: int, packed: Packed) -> None:
+        """Write packed rows of a part."""
+        self.add(part, packed.height, self.spool.append(packed))
+
+    def cut(self, division: Division) -> Cut:
+        heights = np.array(self.heights, dtype=np.int64)
+        empty = pl.concat(self.empty)
+        return Cut(division, self.chunks, heights, self.nothing, self.counts, empty)
+
+
+def _keep_sorted(table: Table, size: int) -> Cut | None:
+    """Make parts of about `size` rows of whole pieces; None if rows are not sorted by user.
+
+    Only the first rows of a piece are written, if their user began before it.
+    """
+    written, starts, last = _Writing(0), list[pl.Series](), None
+    scanned = _scan(table, lambda rows: rows["user"].is_sorted(), "checking the sorted rankings")
+    for n, (piece, is_sorted) in enumerate(scanned):
+        users, height = piece.frame["user"], piece.height
+        written.note(piece)
+        if not height:
+            continue
+        if not is_sorted or (last is not None and users[0] < last):
+            return None
+        head = 0 if last is None else int(users.search_sorted(last, side="right"))
+        last = users[-1]
+        if 0 < head < height:
+            written.write(-1, Spool.pack(piece.frame[:head]))
+        elif head:
+            written.add(-1, height, partial(_read_rows, table, n, 0))
+            continue
+        if not starts or written.heights[-1] + height - head > size:
+            written.chunks.append([])
+            written.heights.append(0)
+            starts.append(users[head : head + 1])
+        written.add(-1, height - head, partial(_read_rows, table, n, head))
+    return written.cut(_ByRange(pl.concat(starts))) if starts else None
+
+
+# ---------------------------------------------------------------------------------------------
+# All others are written
+
+
+def _cut_by_hash(opened: Mapping[str, Table], size: int) -> dict[str, Cut]:
+    """Cut rankings into parts that together have about `size` rows."""
+    n = max(-(-sum(_rows_of(table).pieces.n_rows for table in opened.values()) // size), 1)
+    written = {name: _write_by_hash(table, n) for name, table in opened.items()}
+    finer = _divide_large_parts([*written.values()], range(n), size, seed=1)
+    division = _ByHash(n, finer=finer)
+    return {name: one.cut(division) for name, one in written.items()}
+
+
+def _divide(rows: pl.DataFrame, n: int, seed: int) -> list[tuple[int, Packed]]:
+    """Pack the rows of each of `n` parts, in their order."""
+    number = part_by_hash(n, IdSeries(rows["user"]), seed)
+    rows = rows[np.argsort(number, kind="stable")]
+    ends = np.cumsum(np.bincount(number, minlength=n)).tolist()
+    return [
+        (part, Spool.pack(rows[start:end]))
+        for part, (start, end) in enumerate(pairwise([0, *ends]))
+        if start < end
+    ]
+
+
+def _write_by_hash(table: Table, n: int) -> _Writing:
+    written, pieces = _Writing(n), _rows_of(table).pieces
+    scanned = _scan(table, lambda rows: _divide(rows, n, 0), "cutting the rankings by user")
+    for number, (piece, divided) in enumerate(scanned):
+        written.note(piece)
+        for part, packed in divided:
+            written.write(part, packed)
+        if number == 0 and piece.height:
+            n_bytes = sum(len(packed.content) for _, packed in divided)
+            needed = n_bytes * (pieces.n_rows - piece.height) // piece.height
+            check_disk_space(needed, f"Cutting {table.source} into parts of users")
+    return written
+
+
+def _divide_large_parts(
+    systems: Sequence[_Writing], numbers: Iterable[int], size: int, seed: int
+) -> dict[int, _ByHash]:
+    """Divide those of the parts that have several users and many rows, by another hash."""
+    finer = {}
+    for number in numbers:
+        height = sum(written.heights[number] for written in systems)
+        if height <= 2 * size or _has_one_user(systems, number):
+            continue
+        n, start = -(-height // size), len(systems[0].heights)
+        for written in systems:
+            chunks, written.chunks[number] = written.chunks[number], []
+            written.heights[number] = 0
+            written.chunks += [[] for _ in range(n)]
+            written.heights += [0] * n
+            for read in chunks:
+                for part, packed in _divide(read(), n, seed):
+                    written.write(start + part, packed)
+        deeper = _divide_large_parts(systems, range(start, start + n), size, seed + 1)
+        finer[number] = _ByHash(n, start, seed, deeper)
+    return finer
+
+
+def _has_one_user(systems: Sequence[_Writing], number: int) -> bool:
+    users: set[object] = set()
+    for read in (read for written in systems for read in written.chunks[number]):
+        users.update(read()["user"].unique().head(2))
+        if len(users) > 1:
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""Why two numbers differ, and which settings give a number."""

@@ -1,0 +1,1 @@
+"""How the value of one user is computed, step by step."""

@@ -1,0 +1,1 @@
+"""Evaluate batch by batch, in training loops of any library."""

@@ -1,0 +1,42 @@
+"""Which files of the package a program loads, and how many lines of code they have."""
+
+from __future__ import annotations
+
+import ast
+import io
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+
+SHOWN = """
+import sys
+for name, module in sorted(sys.modules.items()):
+    if name.split(".")[0] == "rankmeter" and str(module.__dict__.get("__file__")).endswith(".py"):
+        print(module.__file__)
+"""
+LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+LAYOUT |= {tokenize.ENCODING, tokenize.ENDMARKER}
+
+
+def loaded_files(code):
+    """The files of the package that a fresh interpreter has loaded after running some code."""
+    ran = subprocess.run(
+        [sys.executable, "-c", code + SHOWN], capture_output=True, text=True, check=True
+    )
+    return [Path(line) for line in ran.stdout.splitlines()]
+
+
+def count_code_lines(path):
+    """The number of lines that are neither blank nor part of a comment or docstring."""
+    text = Path(path).read_text("utf-8")
+    lines = {
+        number
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in LAYOUT
+        for number in range(token.start[0], token.end[0] + 1)
+    }
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            lines -= {*range(node.lineno, node.end_lineno + 1)}
+    return len(lines)
