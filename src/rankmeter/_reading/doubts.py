@@ -323,7 +323,8 @@ def order_caution(rankings: Table, truth: Table) -> str:
     scores, starts = rankings.scores, _list_starts(rankings)
     sizes = np.diff(np.append(starts, scores.size))
     first = scores[: sizes[0]]
-    if not (np.diff(first) > 0).all() and not _are_ranks(first, starts[:1], sizes[:1]):
+    rises = first[0] <= first[-1] and (np.diff(first) > 0).all()
+    if not rises and not _are_ranks(first, starts[:1], sizes[:1]):
         return ""
     inner = np.delete(np.diff(scores), starts[1:] - 1)  # steps within a list
     if not inner.size or sum(lgamma(n + 1) for n in sizes[:_MANY].tolist()) < _LOG_CHANCE:

@@ -64,12 +64,16 @@ def filler_caution(rankings: Table, truth: Table) -> str:
 def _possible_fillers(table: Table) -> list[Any]:
     """The fillers at the ends of plain lists, or among the items of rows."""
     rows, fillers = table.rows, _FILLERS.get(table.id_type("item"), ())
+    if table.order == "rank":
+        return []
     found: Any = _ends(table)
     if isinstance(rows, InFrame) and rows.in_memory:
         items = rows.items().to_series()
-        if len(items) > _SHORT:
-            items = items.filter(items.is_in(fillers))
-        found = {*items.to_list()}
+        if len(items) <= _SHORT:
+            found = {*items.to_list()}
+        else:
+            is_filler = items.is_in(fillers)
+            found = {*items.filter(is_filler).to_list()} if is_filler.any() else ()
     return [filler for filler in fillers if found is None or filler in found]
 
 

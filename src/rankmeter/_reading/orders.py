@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,7 +112,7 @@ def compare_lines(
 ) -> Orders:
     """Compare ranks and scores of lists of `n_lines` rows each; a rank below 0 is missing."""
     rank: Any = np.where(ranks < 0, np.nan, ranks) if ranks.min(initial=0) < 0 else ranks
-    n_rows = np.asarray(n_lines)
+    n_rows = np.asarray(n_lines, dtype=np.int64)
     return _compare(_Groups(n_rows[n_rows > 0]), rank, scores)
 
 
@@ -153,22 +153,6 @@ class _Groups(NamedTuple):
         """Expand numbers of the users to a number for each row."""
         return np.repeat(numbers, self.n_rows) if self.user is None else numbers[self.user]
 
-    def spread_in_pieces(
-        self, numbers: npt.NDArray[Any]
-    ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-        """Like `spread`, of some rows after others: less memory takes less time."""
-        if self.user is not None:
-            for first in range(0, self.user.size, _PIECE):
-                rows = slice(first, first + _PIECE)
-                yield rows, numbers[self.user[rows]]
-            return
-        ends, first, user = np.cumsum(self.n_rows), 0, 0
-        while user < ends.size:
-            last = int(np.searchsorted(ends, first + _PIECE)) + 1
-            users, end = slice(user, last), int(ends[min(last, ends.size) - 1])
-            yield slice(first, end), np.repeat(numbers[users], self.n_rows[users])
-            first, user = end, last
-
     def select(self, mask: BoolArray) -> _Groups:
         """Select rows by mask."""
         user = self.spread(np.arange(self.n_rows.size))[mask]
@@ -199,7 +183,11 @@ def _compare_whole_ranks(
         return None
     # A rank too high leaves a place empty, whosever place it takes.
     scores = np.full(rank.size + int(high - low) + 1, np.nan)
-    for rows, place in groups.spread_in_pieces(groups.starts - int(low)):
+    starts, user = groups.starts - int(low), groups.user
+    start = groups.spread(starts) if user is None else starts
+    for first in range(0, rank.size, _PIECE):  # less memory at once takes less time
+        rows = slice(first, first + _PIECE)
+        place = start[rows] if user is None else start[user[rows]]
         scores[place + rank[rows].astype(np.int64)] = score[rows]
     scores = scores[: rank.size]
     if np.isnan(scores).any():
