@@ -339,7 +339,8 @@ class Question:
         judged, tables = unify_all_id_types(judged.with_caution(label_caution(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.with_caution(threshold_caution(judged))
-        tables = self.reading.cut(tables)
+        if not all(table.rows.in_memory for table in tables.values()):
+            tables = self.reading.cut(tables)
         tables = {
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }
