@@ -45,10 +45,11 @@ def filler_caution(rankings: Table, truth: Table) -> str:
     if "assumed_gains" not in truth.counts or not _has_lists(truth):
         return ""
     ends = _ends(truth)
-    extremes = {0, *_extremes(truth)}
-    for filler in extremes if ends is None else ends & extremes:
+    for filler in {0, *_extremes(truth)} if ends is None else ends & {0, min(ends), max(ends)}:
         judged = _count_filled_lists(filler, truth)
-        ranked = _count_filled_lists(filler, rankings) if judged else 0
+        if not judged or filler not in {0, *_extremes(truth)}:
+            continue
+        ranked = _count_filled_lists(filler, rankings)
         alone = judged > 1 and (filler == 0 or _are_like_rows_of_an_array(truth))
         is_filler = ranked > 1 or (alone and not _has_item(filler, rankings))
         if is_filler and not _all_rank_the_same(rankings):
