@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankmeter as rm
-from rankmeter._engine.memory import score_queries
+from rankmeter._engine.counted import score_queries
 from rankmeter._evaluation import accumulator as accumulator_module
-from rankmeter._rankings.rank_counts import Queries
+from rankmeter._rankings.queries import Queries
 from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
 
 METRICS = ["ndcg@3", "recall@2", "mrr", "hits@3"]

@@ -41,6 +41,7 @@ LAYERS = [
     ["_engine"],
     ["_results"],
     ["_evaluation"],
+    ["_scores"],
     ["_show"],
     ["_report", "_explain", "_training"],
     ["splits"],
@@ -187,6 +188,15 @@ def test_every_public_function_and_class_has_a_docstring_with_an_example():
         doc = spec.function.__doc__
         for part in ("Parameters", "Returns", "Notes", "Examples", ">>>"):
             assert part in doc, (spec.name, part)
+
+
+def test_evaluating_frames_loads_nothing_that_reads_matrices_and_ranks():
+    code = "import sys, polars as pl, rankmeter as rm\n"
+    code += "f = pl.DataFrame({'user': [1], 'item': [1], 'score': [1.0]})\n"
+    code += "rm.evaluate(f, f.drop('score'), 'ndcg@10')\n"
+    code += "print([m for m in sys.modules if m.startswith('rankmeter._scores')])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
 
 
 def packages_of(code, **more):

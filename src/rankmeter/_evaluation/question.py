@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._choices import CHOICES, RELEVANT_FORMS, active_choices, format_value
 from rankmeter._engine.choose import Reading
-from rankmeter._engine.memory import check_candidate_counts
 from rankmeter._engine.side import Given, Side, read_side
 from rankmeter._rankings.kind import Kind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
@@ -276,10 +276,9 @@ class Question:
         if systems and all(map(are_gains, systems.values())):
             if question.plan(systems.values()).needs_no_truth:
                 return self, systems
-            from rankmeter._rankings.kinds import Grades
-
+            grades_of = annex("_scores.kinds").Grades
             note = "lists of small numbers that repeat are read as gains in order (rm.Grades)"
-            grades = {name: Grades(gains) for name, gains in systems.items()}
+            grades = {name: grades_of(gains) for name, gains in systems.items()}
             return replace(question, notes=(note,)), grades
         return (question if self._holds_truth(systems) else self), systems
 
@@ -319,7 +318,9 @@ class Question:
         self._refuse_unsuitable_systems(systems)
         self._refuse_metrics_as_truth(systems)
         plan, truth = self.plan(systems.values()), truth_of_systems(systems, self.truth)
-        check_candidate_counts(plan, systems.values())
+        for rankings in systems.values():
+            if isinstance(rankings, Kind):
+                rankings.check_plan(plan)
         by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
             truth = self._records(systems)

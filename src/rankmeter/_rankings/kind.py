@@ -6,7 +6,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -18,9 +18,6 @@ from rankmeter.errors import DataError, IdTypeError, UsageError
 from rankmeter.errors._calls import answer_calls_of
 from rankmeter.errors._checks import QUERIES, counted
 from rankmeter.metrics import Metric
-
-if TYPE_CHECKING:  # many modules, which lists do not need
-    from rankmeter._rankings.rank_counts import Queries
 
 
 class Kind(ABC):
@@ -40,9 +37,8 @@ class Kind(ABC):
         """Ground truth of the ranking, or None if the ranking has none of its own."""
         return None
 
-    def counted(self) -> Queries | None:
-        """Queries of the ranking if only their judged items are known, else None."""
-        return None
+    def check_plan(self, plan: Plan) -> None:  # noqa: B027 - most rankings have all numbers
+        """Raise an error if a metric needs a number of candidates that the ranking lacks."""
 
 
 def resolve_plan_of_systems(

@@ -216,7 +216,6 @@ class Stored(ABC):
 
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
-    is_counted = False  # whether only counts at judged items are known, and no other item
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -264,7 +263,11 @@ class Stored(ABC):
     @property
     def has_lists(self) -> bool:
         """Whether all items are in memory."""
-        return self.in_memory and not self.is_counted
+        return self.in_memory
+
+    def counts_at(self, code: npt.NDArray[np.int64], judged: Any) -> Any:  # noqa: ARG002
+        """Counts at the judged items where these alone are known; None if the rows are known."""
+        return None
 
     def listed_items(self) -> list[pl.Series]:
         """List of series with all items that list metrics may read."""

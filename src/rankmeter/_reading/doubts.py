@@ -367,7 +367,7 @@ def _list_starts(table: Table) -> IntArray:
 
 def _gap_caution(rankings: Table) -> str:
     """Warn of ranks that are not those of the rows: they have gaps, or run over all users."""
-    if not rankings.rows.in_memory or rankings.rows.is_counted:
+    if not rankings.rows.has_lists:
         return ""
     frame = rankings.frame
     if rankings.origin.whole_ranks or not compare_with_sizes(rankings.users, frame["rank"])[1]:

@@ -101,7 +101,7 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
             return len(full) if lowest and len(full) > 1 else 0
         lists = [items for items in rows.containers if type(items) is list]
         return max(_count_lists_with_end(filler, end, lists) for end in (-1, 0))
-    if rows.is_index or not rows.in_memory or rows.is_counted or table.order == "rank":
+    if rows.is_index or not rows.has_lists or table.order == "rank":
         return 0
     frame = table.frame
     is_filler = (frame["item"] == filler).alias("f")
@@ -148,7 +148,7 @@ def _extremes(table: Table) -> tuple[int, int]:
 def _all_rank_the_same(rankings: Table) -> bool:
     """Whether there are no more items than in a single list: then one of them may be the last."""
     rows = rankings.rows
-    if not rows.in_memory or rows.is_counted or not len(rows):
+    if not rows.has_lists or not len(rows):
         return False
     longest, items = int(rows.rows_per_user().max()), rows.items().to_integers()
     return np.unique(items[: longest * 100]).size <= longest and np.unique(items).size <= longest

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from rankmeter import _native
 from rankmeter._evidence.hits import IntArray
-from rankmeter._rankings.arrays import (
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._scores.arrays import (
     array_namespace,
     is_torch,
     take_cells,
@@ -24,8 +25,7 @@ from rankmeter._rankings.arrays import (
     to_type,
     type_name,
 )
-from rankmeter._rankings.cells import Cells
-from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._scores.cells import Cells
 
 AT_ONCE = 1 << 25
 """Cells that a library compares at once."""

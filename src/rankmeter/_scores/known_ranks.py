@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._rankings.arrays import (
+from rankmeter._rankings.queries import Queries
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._scores.arrays import (
     array_namespace,
     asarray,
     half_precision_type,
@@ -21,10 +23,9 @@ from rankmeter._rankings.arrays import (
     to_floating,
     to_numpy,
 )
-from rankmeter._rankings.cells import LARGEST, NO_CELLS, Cells, read_cells
-from rankmeter._rankings.rank_counts import Queries, RankCounts
-from rankmeter._rankings.score_counts import Block, Targets, comparable_scores, compare_rows
-from rankmeter._rankings.scores import CountRequest, Problem, to_queries
+from rankmeter._scores.cells import LARGEST, NO_CELLS, Cells, read_cells
+from rankmeter._scores.score_counts import Block, Targets, comparable_scores, compare_rows
+from rankmeter._scores.scores import CountRequest, Problem, to_queries
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError
 from rankmeter.errors._checks import LARGEST as MOST
 from rankmeter.errors._checks import brief, check_integer, counted

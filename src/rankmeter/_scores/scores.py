@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, IntArray
-from rankmeter._rankings.arrays import (
+from rankmeter._rankings.queries import Queries
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._reading.frames import is_sparse
+from rankmeter._scores.arrays import (
     array_namespace,
     asarray,
     concatenate_vectors,
@@ -23,10 +26,9 @@ from rankmeter._rankings.arrays import (
     to_floating,
     to_numpy,
 )
-from rankmeter._rankings.cells import NO_CELLS, Cells, is_ragged, read_cells
-from rankmeter._rankings.labels import without_labels
-from rankmeter._rankings.rank_counts import MINUS_INFINITY, Queries, RankCounts
-from rankmeter._rankings.score_counts import (
+from rankmeter._scores.cells import MINUS_INFINITY, NO_CELLS, Cells, is_ragged, read_cells
+from rankmeter._scores.labels import without_labels
+from rankmeter._scores.score_counts import (
     Block,
     Targets,
     are_minus_infinity,
@@ -35,7 +37,6 @@ from rankmeter._rankings.score_counts import (
     compare_rows,
     count_true,
 )
-from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, InvalidValueError, UsageError
 from rankmeter.errors._checks import brief, counted
 
