@@ -18,7 +18,7 @@ from rankmeter._annexes import annex
 from rankmeter._choices import CHOICES, RELEVANT_FORMS, active_choices, format_value
 from rankmeter._engine.choose import Reading
 from rankmeter._engine.side import Given, Side, read_side
-from rankmeter._rankings.kind import Kind, resolve_plan_of_systems, truth_of_systems
+from rankmeter._rankings.kind import RankingKind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import (
     are_gains,
@@ -319,7 +319,7 @@ class Question:
         self._refuse_metrics_as_truth(systems)
         plan, truth = self.plan(systems.values()), truth_of_systems(systems, self.truth)
         for rankings in systems.values():
-            if isinstance(rankings, Kind):
+            if isinstance(rankings, RankingKind):
                 rankings.check_plan(plan)
         by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
@@ -346,7 +346,9 @@ class Question:
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }
         for name, rankings in systems.items():
-            if not isinstance(rankings, Kind) or rankings.data == "rankings":  # which has ids
+            if (
+                not isinstance(rankings, RankingKind) or rankings.data == "rankings"
+            ):  # which has ids
                 tables[str(name)] = _with_doubts(tables[str(name)], judged)
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
@@ -438,7 +440,7 @@ class Question:
                     f"{type(rankings).__name__} is a result, not rankings: pass the rankings, or "
                     "compare results with rm.compare({'A': result_a, 'B': result_b})"
                 )
-            if isinstance(rankings, Kind) and rankings.data != "rankings":
+            if isinstance(rankings, RankingKind) and rankings.data != "rankings":
                 name = next((name for name, value in side_args.items() if value is not None), None)
                 if name is not None:
                     raise UsageError(
@@ -533,4 +535,4 @@ def holds_lists(data: object) -> bool:
     if isinstance(data, Mapping | list):
         inner = data.values() if isinstance(data, Mapping) else data
         return any(isinstance(value, Mapping | list | set | frozenset) for value in inner)
-    return isinstance(data, PathLike | Kind) or hasattr(data, "columns")
+    return isinstance(data, PathLike | RankingKind) or hasattr(data, "columns")

@@ -20,7 +20,7 @@ from rankmeter.errors._checks import QUERIES, counted
 from rankmeter.metrics import Metric
 
 
-class Kind(ABC):
+class RankingKind(ABC):
     """Ranking that is not given as a list of items."""
 
     def __init_subclass__(cls) -> None:
@@ -57,7 +57,7 @@ def resolve_plan_of_systems(
     kinds = [
         rankings
         for rankings in systems
-        if isinstance(rankings, Kind) and rankings.data != "rankings"
+        if isinstance(rankings, RankingKind) and rankings.data != "rankings"
     ]
     if not kinds:
         return resolve_plan(metrics, like=like, choices=choices)
@@ -103,7 +103,7 @@ def truth_of_systems(systems: Mapping[str, object], truth: object) -> object:
     tables = {
         name: table
         for name, rankings in systems.items()
-        if isinstance(rankings, Kind) and (table := rankings.judged()) is not None
+        if isinstance(rankings, RankingKind) and (table := rankings.judged()) is not None
     }
     if not tables:
         return truth

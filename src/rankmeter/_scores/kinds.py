@@ -15,7 +15,7 @@ import polars as pl
 
 from rankmeter._engine.counted import refuse_unknown_candidates
 from rankmeter._evidence.hits import IntArray
-from rankmeter._rankings.kind import Kind
+from rankmeter._rankings.kind import RankingKind
 from rankmeter._rankings.queries import CountedRows, Queries
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, count_distinct, to_series
@@ -33,7 +33,7 @@ from rankmeter.errors import DataError, DuplicateError, InvalidValueError, Usage
 from rankmeter.errors._checks import QUERIES, brief, counted, list_values, option_error
 
 
-class Scores(Kind):
+class Scores(RankingKind):
     """A matrix of scores, users × items, as a ranking for all functions that take rankings.
 
     The ground truth names users and items by their ids, as for any other ranking.
@@ -132,7 +132,7 @@ class Scores(Kind):
         return Table(rows, "score", rows.empty_users, origin)
 
 
-class _CountedQueries(Kind):
+class _CountedQueries(RankingKind):
     """Queries with one true item each; the counts at this item are known, other items are not."""
 
     def __init__(self, queries: Queries, users: Any) -> None:
@@ -267,7 +267,7 @@ class Ranks(_CountedQueries):
         )
 
 
-class Grades(Kind):
+class Grades(RankingKind):
     """Gains of ranked items in their order, best rank first, as a ranking with its ground truth.
 
     Functions take it without a ground truth, and it is compared with others of the same users that
