@@ -19,17 +19,17 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all the
 # Nothing heavy is imported before it is used: `import rankmeter` takes a few milliseconds.
 _HOMES = {
     "DEFAULT_METRICS": "_evaluation.question",
-    "Grades": "_rankings.kinds",
-    "Positions": "_rankings.kinds",
-    "Ranks": "_rankings.kinds",
-    "Sampled": "_rankings.kinds",
-    "Scores": "_rankings.kinds",
+    "Grades": "_scores.kinds",
+    "Positions": "_scores.kinds",
+    "Ranks": "_scores.kinds",
+    "Sampled": "_scores.kinds",
+    "Scores": "_scores.kinds",
     "Comparison": "_results.comparison",
     "Curve": "_results.curves",
-    "LinkQueries": "_evaluation.link_prediction",
+    "LinkQueries": "_scores.link_prediction",
     "Accumulator": "_training.accumulator",
     "accumulator": "_training.accumulator",
-    "adjust": "_evaluation.link_prediction",
+    "adjust": "_scores.link_prediction",
     "by_activity": "_results.segments",
     "by_popularity": "_results.segments",
     "ValueComparison": "_results.comparison",
@@ -49,12 +49,12 @@ _HOMES = {
     "Explanation": "_results.explanation",
     "Evaluator": "_evaluation.evaluator",
     "evaluate": "_evaluation.evaluate",
-    "evaluate_ranks": "_evaluation.scored",
-    "evaluate_scores": "_evaluation.scored",
+    "evaluate_ranks": "_scores.scored",
+    "evaluate_scores": "_scores.scored",
     "explain": "_explain.explain",
     "group_metric": "_training.callbacks",
     "grouped": "_training.callbacks",
-    "link_queries": "_evaluation.link_prediction",
+    "link_queries": "_scores.link_prediction",
     "SampleSize": "_evaluation.planning",
     "metric": "metrics",
     "sample_size": "_evaluation.planning",
@@ -87,22 +87,12 @@ if TYPE_CHECKING:
     from rankmeter._evaluation.curve import curve as curve
     from rankmeter._evaluation.evaluate import evaluate as evaluate
     from rankmeter._evaluation.evaluator import Evaluator as Evaluator
-    from rankmeter._evaluation.link_prediction import LinkQueries as LinkQueries
-    from rankmeter._evaluation.link_prediction import adjust as adjust
-    from rankmeter._evaluation.link_prediction import link_queries as link_queries
     from rankmeter._evaluation.planning import SampleSize as SampleSize
     from rankmeter._evaluation.planning import sample_size as sample_size
     from rankmeter._evaluation.question import DEFAULT_METRICS as DEFAULT_METRICS
-    from rankmeter._evaluation.scored import evaluate_ranks as evaluate_ranks
-    from rankmeter._evaluation.scored import evaluate_scores as evaluate_scores
     from rankmeter._evaluation.systems import compare as compare
     from rankmeter._evaluation.values import compare_values as compare_values
     from rankmeter._explain.explain import explain as explain
-    from rankmeter._rankings.kinds import Grades as Grades
-    from rankmeter._rankings.kinds import Positions as Positions
-    from rankmeter._rankings.kinds import Ranks as Ranks
-    from rankmeter._rankings.kinds import Sampled as Sampled
-    from rankmeter._rankings.kinds import Scores as Scores
     from rankmeter._results.comparison import Comparison as Comparison
     from rankmeter._results.comparison import ValueComparison as ValueComparison
     from rankmeter._results.curves import Curve as Curve
@@ -112,6 +102,16 @@ if TYPE_CHECKING:
     from rankmeter._results.segments import by_popularity as by_popularity
     from rankmeter._results.summary import Summary as Summary
     from rankmeter._results.walkthrough import Walkthrough as Walkthrough
+    from rankmeter._scores.kinds import Grades as Grades
+    from rankmeter._scores.kinds import Positions as Positions
+    from rankmeter._scores.kinds import Ranks as Ranks
+    from rankmeter._scores.kinds import Sampled as Sampled
+    from rankmeter._scores.kinds import Scores as Scores
+    from rankmeter._scores.link_prediction import LinkQueries as LinkQueries
+    from rankmeter._scores.link_prediction import adjust as adjust
+    from rankmeter._scores.link_prediction import link_queries as link_queries
+    from rankmeter._scores.scored import evaluate_ranks as evaluate_ranks
+    from rankmeter._scores.scored import evaluate_scores as evaluate_scores
     from rankmeter._training.accumulator import Accumulator as Accumulator
     from rankmeter._training.accumulator import accumulator as accumulator
     from rankmeter._training.callbacks import compute_metrics as compute_metrics

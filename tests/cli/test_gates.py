@@ -15,6 +15,12 @@ def test_a_number_that_does_not_exist_is_no_reason_to_pass():
     assert all(read_gate(f"rr{sign}0").trips(math.nan) for sign in ("<", "<=", ">", ">=", "=="))
 
 
+def test_a_number_at_the_limit_trips_only_a_condition_that_includes_it():
+    assert [read_gate(f"rr{sign}0.5").trips(0.5) for sign in ("<", "<=", ">", ">=", "==")] == [
+        False, True, False, True, True,
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "parts",
     [

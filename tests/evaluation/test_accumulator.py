@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankmeter as rm
-from rankmeter._engine.memory import score_queries
-from rankmeter._rankings.rank_counts import Queries
+from rankmeter._engine.counted import score_queries
+from rankmeter._rankings.queries import Queries
 from rankmeter._training import accumulator as accumulator_module
 from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
 

@@ -22,7 +22,7 @@ def frame(lists):
     return pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
 
 
-@pytest.mark.annex("show")
+@pytest.mark.annex("explain", "show")
 @pytest.mark.parametrize("form", [dict, frame])
 @pytest.mark.parametrize("options", [{}, OPTIONS, {"clusters": {u: u < "c" for u in TRUTH}}])
 def test_the_answers_are_those_of_the_functions(form, options):

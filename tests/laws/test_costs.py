@@ -50,7 +50,20 @@ def test_contributing_names_every_cost():
         "input form": 2,
         "command": 1,
         "engine": 1,
+        "value of a choice": 3,
+        "type of option": 4,
+        "kind of evidence": 4,
+        "number of a comparison": 2,
     }
+
+
+def test_contributing_leads_to_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    table = text.partition("## To change something")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| .+? \| `([^`]+)`.*? \| `(\S+?)(?: -k \w+)?` \|$", table, re.MULTILINE)
+    assert len(rows) >= 30
+    assert not [name for name, _ in rows if not ((SRC / name).exists() or (ROOT / name).exists())]
+    assert not [test for _, test in rows if not (ROOT / test).exists()]
 
 
 def test_a_metric_is_a_function_and_a_slow_definition(tmp_path):

@@ -12,9 +12,9 @@ import scipy.sparse
 import rankmeter as rm
 from command_line import rankmeter as run
 from rankmeter._choices import CHOICES, INPUTS, SETTINGS, active_choices
-from rankmeter._engine.memory import score_queries
-from rankmeter._rankings.known_ranks import count_samples, read_ranks
-from rankmeter._rankings.scores import CountRequest, count_scores
+from rankmeter._engine.counted import score_queries
+from rankmeter._scores.known_ranks import count_samples, read_ranks
+from rankmeter._scores.scores import CountRequest, count_scores
 from rankmeter.conventions import convention_names
 from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import RankmeterError, UsageError

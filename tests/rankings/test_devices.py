@@ -12,11 +12,11 @@ from test_scores import RULES, SCORES, TARGET, mask_of
 
 import cases
 import rankmeter as rm
-from rankmeter._rankings import arrays as _arrays
-from rankmeter._rankings import cells as _cells
-from rankmeter._rankings import known_ranks as _samples
-from rankmeter._rankings import score_counts as _counting
-from rankmeter._rankings import scores as _scores
+from rankmeter._scores import arrays as _arrays
+from rankmeter._scores import cells as _cells
+from rankmeter._scores import known_ranks as _samples
+from rankmeter._scores import score_counts as _counting
+from rankmeter._scores import scores as _scores
 from rankmeter.errors import DataError, InvalidValueError
 
 

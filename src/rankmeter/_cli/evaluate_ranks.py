@@ -12,8 +12,8 @@ from rankmeter._cli._gates import read_gate
 from rankmeter._cli._options import build_options, given_options
 from rankmeter._cli._shared import FORMATS, Outputs, evaluation_options, input_files
 from rankmeter._cli._terminal import show_spinner
-from rankmeter._evaluation.scored import evaluate_ranks
-from rankmeter._rankings.array_files import is_array_file
+from rankmeter._scores.array_files import is_array_file
+from rankmeter._scores.scored import evaluate_ranks
 from rankmeter.errors._checks import option_error
 
 

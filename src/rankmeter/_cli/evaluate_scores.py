@@ -11,7 +11,7 @@ from rankmeter._cli._gates import read_gate
 from rankmeter._cli._options import build_options, given_options
 from rankmeter._cli._shared import FORMATS, Outputs, evaluation_options, input_files
 from rankmeter._cli._terminal import show_spinner
-from rankmeter._evaluation.scored import evaluate_scores
+from rankmeter._scores.scored import evaluate_scores
 from rankmeter.errors._checks import option_error
 
 

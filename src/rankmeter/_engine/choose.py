@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._engine.parts import cut_into_parts
 from rankmeter._rankings.codes import THREADS
-from rankmeter._rankings.kind import Kind
+from rankmeter._rankings.kind import RankingKind
 from rankmeter._rankings.spark import collect_judged_in_spark
 from rankmeter._reading.by_user import AnyRows
 from rankmeter._reading.memory import available_memory, format_bytes, limit_text_memory
@@ -58,7 +58,7 @@ class Reading:
 
     def read_rankings(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Read rankings into memory, in pieces from disk, or with Spark."""
-        if isinstance(data, Kind):
+        if isinstance(data, RankingKind):
             return self._read_in_memory(data, columns, plan)
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
@@ -105,7 +105,9 @@ class Reading:
         description = f"memory: {table.source} cannot be read in pieces"
         return replace(table, origin=replace(table.origin, engine=description))
 
-    def _read_in_memory(self, data: Kind, columns: Mapping[str, str] | None, plan: Plan) -> Table:
+    def _read_in_memory(
+        self, data: RankingKind, columns: Mapping[str, str] | None, plan: Plan
+    ) -> Table:
         """Read scores, samples, ranks or grades; refuse options for files and columns."""
         name = type(data).__name__
         if self.engine in ("disk", "spark"):

@@ -31,7 +31,7 @@ _PER_ROW = 250
 """Bytes for a row of each part that is measured at the same time."""
 
 _T = TypeVar("_T")
-_ReadRows = Callable[[], pl.DataFrame]
+_ReadRows = Callable[[], "pl.DataFrame"]  # Polars is not used while this is imported
 
 
 def cut_into_parts(

@@ -17,8 +17,8 @@ import polars as pl
 from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._rankings.align import Facts
-from rankmeter._rankings.arrays import Join, concatenate
 from rankmeter._rankings.codes import distinct_ids
+from rankmeter._rankings.parallel import Join, concatenate
 from rankmeter._reading.by_user import Ids, IdSeries, ordered_in_python
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan

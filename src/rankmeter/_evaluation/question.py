@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._choices import CHOICES, RELEVANT_FORMS, active_choices, format_value
 from rankmeter._engine.choose import Reading
-from rankmeter._engine.memory import check_candidate_counts
 from rankmeter._engine.side import Given, Side, read_side
-from rankmeter._rankings.kind import Kind, resolve_plan_of_systems, truth_of_systems
+from rankmeter._rankings.kind import RankingKind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import (
     are_gains,
@@ -276,10 +276,9 @@ class Question:
         if systems and all(map(are_gains, systems.values())):
             if question.plan(systems.values()).needs_no_truth:
                 return self, systems
-            from rankmeter._rankings.kinds import Grades
-
+            grades_of = annex("_scores.kinds").Grades
             note = "lists of small numbers that repeat are read as gains in order (rm.Grades)"
-            grades = {name: Grades(gains) for name, gains in systems.items()}
+            grades = {name: grades_of(gains) for name, gains in systems.items()}
             return replace(question, notes=(note,)), grades
         return (question if self._holds_truth(systems) else self), systems
 
@@ -319,7 +318,9 @@ class Question:
         self._refuse_unsuitable_systems(systems)
         self._refuse_metrics_as_truth(systems)
         plan, truth = self.plan(systems.values()), truth_of_systems(systems, self.truth)
-        check_candidate_counts(plan, systems.values())
+        for rankings in systems.values():
+            if isinstance(rankings, RankingKind):
+                rankings.check_plan(plan)
         by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
             truth = self._records(systems)
@@ -339,12 +340,15 @@ class Question:
         judged, tables = unify_all_id_types(judged.with_caution(label_caution(judged)), tables)
         if plan.assumes_relevance:
             judged = judged.with_caution(threshold_caution(judged))
-        tables = self.reading.cut(tables)
+        if not all(table.rows.in_memory for table in tables.values()):
+            tables = self.reading.cut(tables)
         tables = {
             name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
         }
         for name, rankings in systems.items():
-            if not isinstance(rankings, Kind) or rankings.data == "rankings":  # which has ids
+            if (
+                not isinstance(rankings, RankingKind) or rankings.data == "rankings"
+            ):  # which has ids
                 tables[str(name)] = _with_doubts(tables[str(name)], judged)
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
@@ -438,7 +442,7 @@ class Question:
                     f"{type(rankings).__name__} is a result, not rankings: pass the rankings, or "
                     "compare results with rm.compare({'A': result_a, 'B': result_b})"
                 )
-            if isinstance(rankings, Kind) and rankings.data != "rankings":
+            if isinstance(rankings, RankingKind) and rankings.data != "rankings":
                 name = next((name for name, value in side_args.items() if value is not None), None)
                 if name is not None:
                     raise UsageError(
@@ -533,4 +537,4 @@ def holds_lists(data: object) -> bool:
     if isinstance(data, Mapping | list):
         inner = data.values() if isinstance(data, Mapping) else data
         return any(isinstance(value, Mapping | list | set | frozenset) for value in inner)
-    return isinstance(data, PathLike | Kind) or hasattr(data, "columns")
+    return isinstance(data, PathLike | RankingKind) or hasattr(data, "columns")

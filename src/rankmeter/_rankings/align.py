@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
 
 import numpy as np
 
 from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import BoolArray, Hits, IntArray, Span
 from rankmeter._evidence.lists import Lists as Shown
-from rankmeter._rankings.arrays import Join, concatenate
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.ground_truth import Judged, contributed_gains
 from rankmeter._rankings.in_memory import Kept, Lookup, Rows
 from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused, user_offsets
-from rankmeter._rankings.rank_counts import CountedRows, RankCounts
+from rankmeter._rankings.parallel import Join, concatenate
+from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.rules import Ranking, count_candidates, count_known_candidates
 from rankmeter._rankings.ties import Placed, assign_ranks
-from rankmeter._reading.by_user import AnyRows, ByUser
+from rankmeter._reading.by_user import ByUser
 from rankmeter._reading.pieces import KeptRows
 from rankmeter._reading.table import Table
 
@@ -81,12 +80,13 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     in_rankings = codes.mask_users_in(rankings.empty_users)
     user = codes.encode(rankings.users)
     in_rankings[user] = True
-    if isinstance(rankings.rows, CountedRows):
-        candidate_counts = count_known_candidates(
-            *rankings.rows.counts_at(user, truth), choices, (truth.relevant, truth.others)
-        )
+    known = rankings.rows.counts_at(user, truth)
+    if known is not None:
+        at_judged, is_positive = known
+        ideals = truth.relevant, truth.others
+        candidate_counts = count_known_candidates(at_judged, is_positive, choices, ideals)
     else:
-        ranking = _create_ranking(rankings.rows, rankings, user, truth, listing)
+        ranking = _create_ranking(rankings, user, truth, listing)
         candidate_counts = count_candidates(ranking, truth, notes, listing)
     counts, positive, ideals, n_found, repeated, lists = candidate_counts
     hits, nonrelevant, tied = to_hits(counts, ideals, choices, positive)
@@ -106,31 +106,17 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     return Aligned(hits, nonrelevant, in_rankings, facts, lists)
 
 
-@singledispatch
 def _create_ranking(
-    rows: AnyRows, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
+    rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
 ) -> Ranking:
-    """Create the ranking for the kind of `rows`, given the user of each row or index entry."""
+    """Create the ranking for the kind of its rows, given the user of each row or index entry."""
+    rows, score_type = rankings.rows, truth.choices.score_type
+    if isinstance(rows, KeptRows):
+        return Kept(rankings, user, truth, score_type, rows.rest)
+    if isinstance(rows, ByUser) and listing is None:
+        return Lookup(rows, user, truth.codes.n, score_type)
     falling = listing is None
-    return Rows(
-        rankings, rows.expand_to_rows(user), truth, truth.choices.score_type, falling=falling
-    )
-
-
-@_create_ranking.register
-def _create_ranking_of_kept_rows(
-    rows: KeptRows, rankings: Table, user: IntArray, truth: Judged, _listing: Listing | None
-) -> Ranking:
-    return Kept(rankings, user, truth, truth.choices.score_type, rows.rest)
-
-
-@_create_ranking.register
-def _create_ranking_by_user(
-    rows: ByUser, rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
-) -> Ranking:
-    if listing is None:
-        return Lookup(rows, user, truth.codes.n, truth.choices.score_type)
-    return Rows(rankings, rows.expand_to_rows(user), truth, truth.choices.score_type, falling=False)
+    return Rows(rankings, rows.expand_to_rows(user), truth, score_type, falling=falling)
 
 
 def relevant_items(truth: Judged, items: Codes) -> Shown:

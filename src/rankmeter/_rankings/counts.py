@@ -18,9 +18,10 @@ import polars as pl
 from rankmeter import _native
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.tally import Marks, Tally, compares_as_text
+from rankmeter._rankings.tally import Tally, compares_as_text
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.by_user import Ids, IdSeries, id_sort_keys
 

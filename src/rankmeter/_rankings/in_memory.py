@@ -14,9 +14,9 @@ from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._rankings.counts import Candidates, count_at_marks, round_scores
 from rankmeter._rankings.ground_truth import Judged
+from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Groups, Pairs, are_self_items, best_ranked_rows
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.tally import Marks
 from rankmeter._rankings.ties import definite_tie_rule
 from rankmeter._reading.by_user import ByUser, Ids, IdSeries, Objects, to_series
 from rankmeter._reading.pieces import Rest

@@ -6,7 +6,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -19,11 +19,8 @@ from rankmeter.errors._calls import answer_calls_of
 from rankmeter.errors._checks import QUERIES, counted
 from rankmeter.metrics import Metric
 
-if TYPE_CHECKING:  # many modules, which lists do not need
-    from rankmeter._rankings.rank_counts import Queries
 
-
-class Kind(ABC):
+class RankingKind(ABC):
     """Ranking that is not given as a list of items."""
 
     def __init_subclass__(cls) -> None:
@@ -40,9 +37,8 @@ class Kind(ABC):
         """Ground truth of the ranking, or None if the ranking has none of its own."""
         return None
 
-    def counted(self) -> Queries | None:
-        """Queries of the ranking if only their judged items are known, else None."""
-        return None
+    def check_plan(self, plan: Plan) -> None:  # noqa: B027 - most rankings have all numbers
+        """Raise an error if a metric needs a number of candidates that the ranking lacks."""
 
 
 def resolve_plan_of_systems(
@@ -61,7 +57,7 @@ def resolve_plan_of_systems(
     kinds = [
         rankings
         for rankings in systems
-        if isinstance(rankings, Kind) and rankings.data != "rankings"
+        if isinstance(rankings, RankingKind) and rankings.data != "rankings"
     ]
     if not kinds:
         return resolve_plan(metrics, like=like, choices=choices)
@@ -107,7 +103,7 @@ def truth_of_systems(systems: Mapping[str, object], truth: object) -> object:
     tables = {
         name: table
         for name, rankings in systems.items()
-        if isinstance(rankings, Kind) and (table := rankings.judged()) is not None
+        if isinstance(rankings, RankingKind) and (table := rankings.judged()) is not None
     }
     if not tables:
         return truth

@@ -16,14 +16,15 @@ import polars as pl
 from rankmeter._choices import Alignment, TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits, IntArray
 from rankmeter._evidence.lists import Lists
-from rankmeter._rankings.arrays import concatenate_fields
 from rankmeter._rankings.counts import Candidates, count_at_marks
 from rankmeter._rankings.ground_truth import Judged, perfect_hits
 from rankmeter._rankings.in_memory import Rows
 from rankmeter._rankings.listing import Listing, list_first_candidates
+from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Refused, are_self_items
+from rankmeter._rankings.parallel import concatenate_fields
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.tally import Marks, search_segments
+from rankmeter._rankings.tally import search_segments
 from rankmeter._rankings.ties import cut_counts
 from rankmeter._reading.by_user import to_series
 from rankmeter.errors import DataError

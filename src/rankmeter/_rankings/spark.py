@@ -19,6 +19,7 @@ from rankmeter._choices import Alignment, TieRule
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.counts import Candidates, count_at_marks, sort_key
+from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Groups, are_self_items
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.remainder import (
@@ -28,7 +29,6 @@ from rankmeter._rankings.remainder import (
     changed_rankings_error,
     needs_self_and_repeats,
 )
-from rankmeter._rankings.tally import Marks
 from rankmeter._reading.by_user import IdSeries, to_series
 from rankmeter._reading.pieces import KeptRows
 from rankmeter._reading.spark import InSpark, Query

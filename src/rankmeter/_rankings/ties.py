@@ -10,8 +10,8 @@ import numpy as np
 from rankmeter import _native
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, Hits, IntArray
-from rankmeter._rankings.arrays import Parallel
 from rankmeter._rankings.pairs import Groups
+from rankmeter._rankings.parallel import Parallel
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter.errors import UsageError
 

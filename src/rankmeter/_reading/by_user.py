@@ -173,16 +173,18 @@ def fold_values(ids: pl.Series) -> Fold:
         places = values.to_frame("id").with_columns(place=pl.int_range(len(values)))
         found = ids.to_frame("id").join(places, on="id", how="left", maintain_order="left")
         return Fold(values, found["place"].to_numpy(), in_runs=False)
-    number = ids.cast(pl.String).cast(pl.Categorical).to_physical().to_numpy()
-    low, high = int(number.min(initial=2**32 - 1)), int(number.max(initial=0))
+    number = ids.cast(pl.String).cast(pl.Categorical).to_physical()
+    low, high = (int(end or 0) for end in (number.min(), number.max()))  # type: ignore[arg-type]
     if high - low > 4 * len(ids):  # Polars numbers categories for the whole process
-        names = ids.cast(pl.String)
-        number = names.cast(pl.Enum(names.unique())).to_physical().to_numpy()
-        low, high = 0, len(ids)
-    row = np.full(max(high - low + 1, 0), -1)
-    row[number - low] = np.arange(len(ids))
-    place = np.cumsum(row >= 0) - 1
-    return Fold(ids.gather(row[row >= 0]), place[number - low], in_runs=False)
+        names, low, high = ids.cast(pl.String), 0, len(ids)
+        number = names.cast(pl.Enum(names.unique())).to_physical()
+    place = number.to_numpy().astype(np.int64)
+    place -= low
+    row = np.full(high - low + 1, -1)
+    row[place] = np.arange(len(ids))
+    if (is_there := row >= 0).all():
+        return Fold(ids.gather(row), place, in_runs=False)
+    return Fold(ids.gather(row[is_there]), (np.cumsum(is_there) - 1)[place], in_runs=False)
 
 
 def as_ids(ids: Ids | pl.Series) -> Ids:
@@ -214,7 +216,6 @@ class Stored(ABC):
 
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
-    is_counted = False  # whether only counts at judged items are known, and no other item
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -262,7 +263,11 @@ class Stored(ABC):
     @property
     def has_lists(self) -> bool:
         """Whether all items are in memory."""
-        return self.in_memory and not self.is_counted
+        return self.in_memory
+
+    def counts_at(self, code: npt.NDArray[np.int64], judged: Any) -> Any:  # noqa: ARG002
+        """Counts at the judged items where these alone are known; None if the rows are known."""
+        return None
 
     def listed_items(self) -> list[pl.Series]:
         """List of series with all items that list metrics may read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -220,18 +220,10 @@ def _is_list(value: object) -> bool:
     return sized and not isinstance(value, str | bytes | tuple)
 
 
-def normalize_name(name: object) -> str:
+@lru_cache(1000, typed=True)  # a table is asked for its names again and again
+def normalize_name(name: Hashable) -> str:
     """Normalize a column name for comparison with synonyms."""
-    text = str(name)
-    return _normalize_known(text) if len(text) <= _LONGEST_NAME else _normalize(text)
-
-
-def _normalize(text: str) -> str:
-    return "".join(text.split()).replace("_", "").replace("-", "").lower()
-
-
-_normalize_known = lru_cache(_normalize)  # a table is asked for its names again and again
-_LONGEST_NAME = 100
+    return "".join(str(name).split()).replace("_", "").replace("-", "").lower()
 
 
 _LOOK = {
@@ -265,7 +257,7 @@ def names_for_role(role: str, names: Sequence[object]) -> list[str]:
     synonyms = SYNONYMS.get(role, {role})
     texts = [*map(str, names)]
     # All at once first: the names may be the ids of many users.
-    if set(synonyms).isdisjoint(normalize_name("\0".join(texts)).split("\0")):
+    if set(synonyms).isdisjoint(normalize_name.__wrapped__("\0".join(texts)).split("\0")):
         return []
     possible = [text for text in texts if normalize_name(text) in synonyms]
     for weaker in (_LAST, _SECOND):

@@ -323,7 +323,8 @@ def order_caution(rankings: Table, truth: Table) -> str:
     scores, starts = rankings.scores, _list_starts(rankings)
     sizes = np.diff(np.append(starts, scores.size))
     first = scores[: sizes[0]]
-    if not (np.diff(first) > 0).all() and not _are_ranks(first, starts[:1], sizes[:1]):
+    rises = first[0] <= first[-1] and (np.diff(first) > 0).all()
+    if not rises and not _are_ranks(first, starts[:1], sizes[:1]):
         return ""
     inner = np.delete(np.diff(scores), starts[1:] - 1)  # steps within a list
     if not inner.size or sum(lgamma(n + 1) for n in sizes[:_MANY].tolist()) < _LOG_CHANCE:
@@ -366,7 +367,7 @@ def _list_starts(table: Table) -> IntArray:
 
 def _gap_caution(rankings: Table) -> str:
     """Warn of ranks that are not those of the rows: they have gaps, or run over all users."""
-    if not rankings.rows.in_memory or rankings.rows.is_counted:
+    if not rankings.rows.has_lists:
         return ""
     frame = rankings.frame
     if rankings.origin.whole_ranks or not compare_with_sizes(rankings.users, frame["rank"])[1]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -45,10 +45,11 @@ def filler_caution(rankings: Table, truth: Table) -> str:
     if "assumed_gains" not in truth.counts or not _has_lists(truth):
         return ""
     ends = _ends(truth)
-    extremes = {0, *_extremes(truth)}
-    for filler in extremes if ends is None else ends & extremes:
+    for filler in {0, *_extremes(truth)} if ends is None else ends & {0, min(ends), max(ends)}:
         judged = _count_filled_lists(filler, truth)
-        ranked = _count_filled_lists(filler, rankings) if judged else 0
+        if not judged or filler not in {0, *_extremes(truth)}:
+            continue
+        ranked = _count_filled_lists(filler, rankings)
         alone = judged > 1 and (filler == 0 or _are_like_rows_of_an_array(truth))
         is_filler = ranked > 1 or (alone and not _has_item(filler, rankings))
         if is_filler and not _all_rank_the_same(rankings):
@@ -64,12 +65,16 @@ def filler_caution(rankings: Table, truth: Table) -> str:
 def _possible_fillers(table: Table) -> list[Any]:
     """The fillers at the ends of plain lists, or among the items of rows."""
     rows, fillers = table.rows, _FILLERS.get(table.id_type("item"), ())
+    if table.order == "rank":
+        return []
     found: Any = _ends(table)
     if isinstance(rows, InFrame) and rows.in_memory:
         items = rows.items().to_series()
-        if len(items) > _SHORT:
-            items = items.filter(items.is_in(fillers))
-        found = {*items.to_list()}
+        if len(items) <= _SHORT:
+            found = {*items.to_list()}
+        else:
+            is_filler = items.is_in(fillers)
+            found = {*items.filter(is_filler).to_list()} if is_filler.any() else ()
     return [filler for filler in fillers if found is None or filler in found]
 
 
@@ -95,12 +100,8 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
             lowest = all(items[filler] == min(items.values()) for items in full)
             return len(full) if lowest and len(full) > 1 else 0
         lists = [items for items in rows.containers if type(items) is list]
-        ends = [
-            [items for items in lists if len(items) > 1 and items[end] == filler] for end in (-1, 0)
-        ]
-        n = sum(filler in items for items in lists) if any(ends) else 0
-        return next((len(full) for full in ends if len(full) == n), 0)
-    if rows.is_index or not rows.in_memory or rows.is_counted or table.order == "rank":
+        return max(_count_lists_with_end(filler, end, lists) for end in (-1, 0))
+    if rows.is_index or not rows.has_lists or table.order == "rank":
         return 0
     frame = table.frame
     is_filler = (frame["item"] == filler).alias("f")
@@ -121,6 +122,19 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
     return n if n > 1 or are_lists else 0
 
 
+def _count_lists_with_end(filler: Any, end: int, lists: Sequence[Sequence[Any]]) -> int:
+    """Number of lists with the filler at an end, after or before an item; 0 if it is elsewhere."""
+    ends = [*map(itemgetter(end), lists)]
+    if filler not in ends:
+        return 0
+    others = (
+        items for items, last in zip(lists, ends, strict=True) if last != filler or len(items) == 1
+    )
+    if any(filler in items for items in others):  # soon, if it is an item
+        return 0
+    return ends.count(filler)
+
+
 def _has_lists(table: Table) -> bool:
     """Whether the items of a user have an order; a set has no end."""
     rows = table.rows
@@ -134,7 +148,7 @@ def _extremes(table: Table) -> tuple[int, int]:
 def _all_rank_the_same(rankings: Table) -> bool:
     """Whether there are no more items than in a single list: then one of them may be the last."""
     rows = rankings.rows
-    if not rows.in_memory or rows.is_counted or not len(rows):
+    if not rows.has_lists or not len(rows):
         return False
     longest, items = int(rows.rows_per_user().max()), rows.items().to_integers()
     return np.unique(items[: longest * 100]).size <= longest and np.unique(items).size <= longest

@@ -29,7 +29,7 @@ def near_caution(rankings: Table, truth: Table) -> str:
 
     Where no id matches, there is an error that says so.
     """
-    if not (rankings.rows.in_memory and truth.rows.in_memory) or rankings.rows.is_counted:
+    if not (rankings.rows.has_lists and truth.rows.in_memory):
         return ""
     for role in ("item", "user"):
         if rankings.id_type(role) != "String" or truth.id_type(role) != "String":

@@ -112,7 +112,7 @@ def compare_lines(
 ) -> Orders:
     """Compare ranks and scores of lists of `n_lines` rows each; a rank below 0 is missing."""
     rank: Any = np.where(ranks < 0, np.nan, ranks) if ranks.min(initial=0) < 0 else ranks
-    n_rows = np.asarray(n_lines)
+    n_rows = np.asarray(n_lines, dtype=np.int64)
     return _compare(_Groups(n_rows[n_rows > 0]), rank, scores)
 
 
@@ -181,11 +181,14 @@ def _compare_whole_ranks(
     low, high = rank.min(), rank.max()
     if not -_FAR < low <= high < low + rank.size:
         return None
-    place = groups.spread(groups.starts - int(low))
-    place += rank.astype(np.int64)
     # A rank too high leaves a place empty, whosever place it takes.
     scores = np.full(rank.size + int(high - low) + 1, np.nan)
-    scores[place] = score
+    starts, user = groups.starts - int(low), groups.user
+    start = groups.spread(starts) if user is None else starts
+    for first in range(0, rank.size, _PIECE):  # less memory at once takes less time
+        rows = slice(first, first + _PIECE)
+        place = start[rows] if user is None else start[user[rows]]
+        scores[place + rank[rows].astype(np.int64)] = score[rows]
     scores = scores[: rank.size]
     if np.isnan(scores).any():
         return None
@@ -214,6 +217,7 @@ def _compare_ranks_with_gaps(groups: _Groups, rank: npt.NDArray[Any], score: Flo
     return orders.plus(_count_pairs(_mark_changes(user[rows]), score[rows], rank[rows]))
 
 
+_PIECE = 2**16  # rows
 _CELLS_PER_ROW = 8
 _FAR = 2**53
 

@@ -152,16 +152,10 @@ def _from_items_of_one_user(data: Mapping[Any, Any], side: Side, source: str) ->
 
 def _from_items_by_user(data: Mapping[Any, Any], side: Side, source: str) -> Columns:
     as_table = partial(_table_with_names, data, source)
+    facts = {"as_table": as_table, "may_be_table": may_be_table(data)}
     try:
         refuse_objects(data, source)
-        return flatten_lists(
-            data.keys(),
-            list(data.values()),
-            side,
-            source,
-            as_table=as_table,
-            may_be_table=may_be_table(data),
-        )
+        return flatten_lists(data.keys(), list(data.values()), side, source, **facts)
     except DataError as error:
         if type(error) is not DataError:
             raise
@@ -250,15 +244,12 @@ def _from_hits(values: list[Any], side: Side, source: str) -> Columns:
 
 def _from_lists(values: list[Any], side: Side, source: str) -> Columns:
     _refuse_ambiguous_tuples(values, side, source)
-    return flatten_lists(
-        range(len(values)),
-        values,
-        side,
-        source,
-        shape="rows" if len(values) > 1 else "",
-        as_table=partial(_table_with_names, values, source),
-        may_be_table=frozenset(values[0]) if have_common_fields(values) else frozenset(),
-    )
+    facts: dict[str, Any] = {
+        "shape": "rows" if len(values) > 1 else "",
+        "as_table": partial(_table_with_names, values, source),
+        "may_be_table": frozenset(values[0]) if have_common_fields(values) else frozenset(),
+    }
+    return flatten_lists(range(len(values)), values, side, source, **facts)
 
 
 LISTINGS = (

@@ -18,13 +18,13 @@ import polars as pl
 
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import Block, adjust_for_chance, call_metric, refuse_list_evidence
-from rankmeter._engine.memory import CountedQueries, align_queries
+from rankmeter._engine.counted import CountedQueries, align_queries
 from rankmeter._engine.scores import Averaged, Scores
 from rankmeter._evidence.hits import Hits
 from rankmeter._evidence.lists import Features, Lists
 from rankmeter._evidence.steps import Column, Formula, Step, Sum, Value, note_steps
 from rankmeter._rankings.align import Aligned
-from rankmeter._rankings.rank_counts import CountedRows
+from rankmeter._rankings.queries import CountedRows
 from rankmeter._results.walkthrough import Grid, Line, Place, Walk
 from rankmeter.conventions._plan import MetricPlan
 from rankmeter.errors._checks import counted, exact_text

@@ -17,10 +17,26 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._choices import takes_choices_of
-from rankmeter._engine.memory import CountedQueries, refuse_unknown_candidates, score_queries
+from rankmeter._engine.counted import CountedQueries, refuse_unknown_candidates, score_queries
 from rankmeter._engine.scores import Scores, passed_size, size_error
 from rankmeter._evaluation.batches import Keep
-from rankmeter._evaluation.scored import (
+from rankmeter._evidence.hits import BoolArray, IntArray
+from rankmeter._rankings.align import Facts
+from rankmeter._rankings.kind import resolve_plan_of_data
+from rankmeter._rankings.pairs import Refused
+from rankmeter._rankings.queries import Queries
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._reading.by_user import Ids, IdSeries, ordered_in_python, to_series
+from rankmeter._reading.frames import is_sparse
+from rankmeter._reading.ids import to_ids as read_ids
+from rankmeter._results.estimates import Estimate, interval_of_spread
+from rankmeter._results.summary import Summary
+from rankmeter._scores.array_files import row_ids
+from rankmeter._scores.arrays import asarray, to_numpy, type_name
+from rankmeter._scores.cells import can_hold_several
+from rankmeter._scores.known_ranks import count_lists, count_samples, read_ranks
+from rankmeter._scores.labels import align_all, read_labels
+from rankmeter._scores.scored import (
     count_request,
     half_caution,
     query_ids,
@@ -28,22 +44,7 @@ from rankmeter._evaluation.scored import (
     summary_of,
     users_from_option,
 )
-from rankmeter._evidence.hits import BoolArray, IntArray
-from rankmeter._rankings.align import Facts
-from rankmeter._rankings.array_files import row_ids
-from rankmeter._rankings.arrays import asarray, to_numpy, type_name
-from rankmeter._rankings.cells import can_hold_several
-from rankmeter._rankings.kind import resolve_plan_of_data
-from rankmeter._rankings.known_ranks import count_lists, count_samples, read_ranks
-from rankmeter._rankings.labels import align_all, read_labels
-from rankmeter._rankings.pairs import Refused
-from rankmeter._rankings.rank_counts import Queries, RankCounts
-from rankmeter._rankings.scores import CountRequest, count_scores
-from rankmeter._reading.by_user import Ids, IdSeries, ordered_in_python, to_series
-from rankmeter._reading.frames import is_sparse
-from rankmeter._reading.ids import to_ids as read_ids
-from rankmeter._results.estimates import Estimate, interval_of_spread
-from rankmeter._results.summary import Summary
+from rankmeter._scores.scores import CountRequest, count_scores
 from rankmeter._statistics.intervals import spread_of_moments
 from rankmeter._statistics.vectors import Sums
 from rankmeter.conventions._plan import Plan

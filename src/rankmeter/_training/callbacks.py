@@ -12,10 +12,10 @@ import polars as pl
 
 from rankmeter._choices import CHOICES, active_choices
 from rankmeter._evaluation.evaluate import evaluate
-from rankmeter._evaluation.scored import RANK_METRICS, evaluate_scores, users_from_option
 from rankmeter._evidence.hits import IntArray
-from rankmeter._rankings.arrays import asarray
 from rankmeter._rankings.kind import resolve_plan_of_data
+from rankmeter._scores.arrays import asarray
+from rankmeter._scores.scored import RANK_METRICS, evaluate_scores, users_from_option
 from rankmeter.conventions import translate_metrics
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._calls import answers_calls

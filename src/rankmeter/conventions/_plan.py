@@ -115,7 +115,8 @@ class MetricPlan:
     def range_of(self, spec: Spec) -> tuple[float, float]:
         """`range`, or with the spec of the metric the range of values not adjusted for chance."""
         options = {**dict(self.metric.options), "k": self.metric.k}
-        return spec.range(options, self.choices_by_name())
+        stand_ins = [getattr(self.averaging, name) for name in WITHOUT_STAND_IN]
+        return spec.range_under(options, self.alignment, stand_ins)
 
     @property
     def is_pooled(self) -> bool:

@@ -273,13 +273,22 @@ class Spec:
         the cutoff is the option ``k``.
         Where a choice counts a user without a value as 0 or 1, that number is a value, too.
         """
-        low, high, chosen = self.low, self.high, choices or {}
+        chosen = choices or {}
+        names = (field.name for field in fields(Alignment) if field.name in chosen)
+        alignment = Alignment(**{name: chosen[name] for name in names})
+        return self.range_under(
+            options or {}, alignment, [chosen.get(name) for name in WITHOUT_STAND_IN]
+        )
+
+    def range_under(
+        self, options: Mapping[str, Any], alignment: Alignment, stand_ins: Iterable[Any]
+    ) -> tuple[float, float]:
+        """`range`, with the words of the choices that count a user without a value."""
+        low, high = self.low, self.high
         if self.bounds is not None:
             defaults = {n: o.values[0] for n, o in self.options.items() if o.values}
-            names = (field.name for field in fields(Alignment) if field.name in chosen)
-            alignment = Alignment(**{name: chosen[name] for name in names})
-            low, high = self.bounds({"k": None, **defaults, **(options or {})}, alignment)
-        words = [] if self.whole else [chosen.get(name) for name in WITHOUT_STAND_IN]
+            low, high = self.bounds({"k": None, **defaults, **options}, alignment)
+        words = [] if self.whole else stand_ins
         numbers = [STAND_INS[word] for word in words if word in STAND_INS]
         return min([low, *numbers]), max([high, *numbers])
 
@@ -387,6 +396,7 @@ def _names_in_source(text: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 METRICS = Registry()
+"""Every metric by its canonical name."""
 
 _FORGET: list[Callable[[], None]] = []
 """The functions that clear what depends on the registered names."""

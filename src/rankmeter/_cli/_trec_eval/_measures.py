@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rankmeter._cli._trec_eval._prefs import COUNTS, RATIOS, Preferences
-from rankmeter._cli._trec_eval._topics import Groups, Reading, Topics
+from rankmeter._cli._trec_eval._topics import JudgedGroups, TopicReading, Topics
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, ratio
 from rankmeter.conventions import load_convention, translate_name
 from rankmeter.errors import UsageError
@@ -102,7 +102,7 @@ def _metric_of_measure(name: str) -> tuple[Metric, str]:
     return metric(**{**options, **dict(metric.options)}), aggregate
 
 
-def _values_at(reading: Reading, name: str, point: float | None = None) -> FloatArray:
+def _values_at(reading: TopicReading, name: str, point: float | None = None) -> FloatArray:
     """Values by topic of a measure's metric, at a cutoff or level."""
     metric, _ = _metric_of_measure(name)
     metric = metric if point is None else metric @ point
@@ -121,7 +121,7 @@ def _graded_values(topics: Topics, name: str, values: dict[str, float]) -> Float
     return _values_at(topics.graded_reading(_gains_by_grade(values)), name)
 
 
-def _values_per_group(groups: Groups, name: str, point: float | None = None) -> FloatArray:
+def _values_per_group(groups: JudgedGroups, name: str, point: float | None = None) -> FloatArray:
     """Values of a binary measure for each group of judgments, averaged over a topic's groups."""
     return groups.average_by_topic(_binary_values(groups.sets, name.removesuffix("_avgjg"), point))
 
@@ -263,7 +263,7 @@ class Measure:
         return self.how or _metric_of_measure(name)[1]
 
     def values_by_line(
-        self, name: str, parameters: str | None, topics: Topics | Groups | Preferences
+        self, name: str, parameters: str | None, topics: Topics | JudgedGroups | Preferences
     ) -> Iterable[tuple[str, FloatArray | list[str]]]:
         """Yield the name of each output line, and the values of all topics."""
         if self.read is None:

@@ -13,7 +13,7 @@ from rankmeter._choices import GEOMETRIC_FLOOR
 from rankmeter._cli._trec_eval._files import FORMS, read_judgments, read_results
 from rankmeter._cli._trec_eval._measures import Measure, choose_measures
 from rankmeter._cli._trec_eval._prefs import Preferences
-from rankmeter._cli._trec_eval._topics import Groups, TopicChoices, Topics
+from rankmeter._cli._trec_eval._topics import JudgedGroups, TopicChoices, Topics
 from rankmeter._evidence.hits import FloatArray
 from rankmeter.errors import DataError, DuplicateError, FileFormatError
 
@@ -81,12 +81,12 @@ def report_lines(
     references = None if zscores is None else read_references(zscores)
     judged = read_judgments(qrels, form)
     results, run_id = read_results(run)
-    topics: Topics | Groups | Preferences
+    topics: Topics | JudgedGroups | Preferences
     if "level" in FORMS[form].split():
         # Neither what is relevant nor unjudged documents make a difference to preferences.
         topics = Preferences(judged, results, topic_choices.depth)
     else:
-        topics = (Groups if form == "qrels_jg" else Topics)(judged, results, topic_choices)
+        topics = (JudgedGroups if form == "qrels_jg" else Topics)(judged, results, topic_choices)
     complete = topic_choices.complete
     columns, totals = _output_lines(
         topics, requested, run_id, references, complete=complete, per_topic=per_topic
@@ -105,7 +105,7 @@ def report_lines(
 
 
 def _output_lines(
-    topics: Topics | Groups | Preferences,
+    topics: Topics | JudgedGroups | Preferences,
     requested: Mapping[str, tuple[Measure | None, str | None]],
     run_id: str,
     references: References | None,
@@ -159,7 +159,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {"none": "'{}'".format, "sum": "{:.0
 
 
 def _clear_missing_topics(
-    label: str, values: FloatArray | list[str], topics: Topics | Groups | Preferences
+    label: str, values: FloatArray | list[str], topics: Topics | JudgedGroups | Preferences
 ) -> None:
     """Clear the contribution of the made-up document of a topic without results, in place.
 

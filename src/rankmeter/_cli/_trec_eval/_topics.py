@@ -27,7 +27,7 @@ Gains = Mapping[int, float]
 """The gains of grades whose gain is not the grade itself."""
 
 
-class Reading:
+class TopicReading:
     """Hits and metrics of all topics under one rule of relevance.
 
     In both tables, users are indices of topics in `names`.
@@ -112,15 +112,15 @@ class Topics:
             results = results.with_rows(judged)
         self._run = results
         self._level = choices.level
-        self._graded: dict[tuple[Any, ...], Reading] = {}
+        self._graded: dict[tuple[Any, ...], TopicReading] = {}
 
     @functools.cached_property
-    def binary_reading(self) -> Reading:
+    def binary_reading(self) -> TopicReading:
         """Reading with binary relevance by the level."""
         return self._read_judgments(self._judged, f">={self._level}")
 
     @functools.cached_property
-    def pooled_reading(self) -> Reading:
+    def pooled_reading(self) -> TopicReading:
         """Reading with binary relevance by the level, with documents pooled but not judged."""
         return (
             self._read_judgments(self._pooled, f">={self._level}")
@@ -129,16 +129,16 @@ class Topics:
         )
 
     @functools.cached_property
-    def judged_reading(self) -> Reading:
+    def judged_reading(self) -> TopicReading:
         """Reading with all judged documents as hits."""
         return self._read_judgments(self._judged, "any")
 
     @functools.cached_property
-    def judged_or_pooled_reading(self) -> Reading:
+    def judged_or_pooled_reading(self) -> TopicReading:
         """Reading with all documents in the judgments as hits, judged or only pooled."""
         return self._read_judgments(self._pooled, "any") if self._more else self.judged_reading
 
-    def graded_reading(self, gains: Gains, *, ideal: bool = False) -> Reading:
+    def graded_reading(self, gains: Gains, *, ideal: bool = False) -> TopicReading:
         """Reading with the gains of the grades, whatever the level; only gains > 0 with `ideal`."""
         negative = min(gains.values(), default=0.0) < 0 and not ideal
         key = (negative, *sorted(gains.items()))
@@ -147,7 +147,7 @@ class Topics:
             self._graded[key] = self._read_judgments(judgments, "any" if negative else ">0")
         return self._graded[key]
 
-    def scaled_reading(self, gains: Gains) -> Reading:
+    def scaled_reading(self, gains: Gains) -> TopicReading:
         """Reading with gains from 0 to 1, if necessary scaled by the range of a topic's grades."""
         maxima = self._judged.frame.select(pl.col("gain").max().over("user"))
         top = maxima.to_series().to_numpy()
@@ -158,9 +158,9 @@ class Topics:
         values[wide] = (values[wide] - low[wide]) / (high[wide] - low[wide])
         return self._read_judgments(_replace_gains(self._judged, values), ">0")
 
-    def _read_judgments(self, judgments: Table, relevant: str) -> Reading:
+    def _read_judgments(self, judgments: Table, relevant: str) -> TopicReading:
         truth = replace(judgments, empty_users=self._topics_absent_from(judgments))
-        return Reading(self._run, truth, relevant, self._names)
+        return TopicReading(self._run, truth, relevant, self._names)
 
     def _topics_absent_from(self, table: Table) -> Ids:
         """Topics that are absent from a table."""
@@ -169,7 +169,7 @@ class Topics:
         return _topic_ids(np.flatnonzero(absent))
 
 
-class Groups:
+class JudgedGroups:
     """Judgments of several groups: each group of a topic is a topic of its own in `sets`.
 
     ``names`` and ``missing`` are those of the topics proper. The options are those of

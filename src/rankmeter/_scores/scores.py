@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, IntArray
-from rankmeter._rankings.arrays import (
+from rankmeter._rankings.queries import Queries
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._reading.frames import is_sparse
+from rankmeter._scores.arrays import (
     array_namespace,
     asarray,
     concatenate_vectors,
@@ -23,11 +26,10 @@ from rankmeter._rankings.arrays import (
     to_floating,
     to_numpy,
 )
-from rankmeter._rankings.cells import NO_CELLS, Cells, is_ragged, read_cells
-from rankmeter._rankings.labels import without_labels
-from rankmeter._rankings.rank_counts import MINUS_INFINITY, Queries, RankCounts
-from rankmeter._rankings.score_counts import (
-    Block,
+from rankmeter._scores.cells import MINUS_INFINITY, NO_CELLS, Cells, is_ragged, read_cells
+from rankmeter._scores.labels import without_labels
+from rankmeter._scores.score_counts import (
+    ScoreBlock,
     Targets,
     are_minus_infinity,
     comparable_scores,
@@ -35,7 +37,6 @@ from rankmeter._rankings.score_counts import (
     compare_rows,
     count_true,
 )
-from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, InvalidValueError, UsageError
 from rankmeter.errors._checks import brief, counted
 
@@ -269,7 +270,7 @@ def _is_function(scores: Any) -> bool:
     return callable(scores) and not hasattr(scores, "shape")
 
 
-def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
+def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[ScoreBlock]:
     """Yield the blocks of columns, restricted to candidates."""
     start = total = 0
     for block in blocks():
@@ -285,7 +286,7 @@ def _candidate_blocks(blocks: Blocks, problem: Problem) -> Iterator[Block]:
             low, high = np.searchsorted(problem.names, [total, total + width])
             if high - low < width:
                 ranked = take_positions(block, problem.names[low:high] - total, axis=1)
-        yield Block(ranked, start, problem.request.single)
+        yield ScoreBlock(ranked, start, problem.request.single)
         start += ranked.shape[1]
         total += width
     if start != problem.n_columns:
@@ -326,7 +327,7 @@ def _two_passes(blocks: Blocks, problem: Problem, *, verify: bool = False) -> Qu
     return to_queries(problem, counts, is_ranked, value, bad, n_absent)
 
 
-def _refuse_changed(block: Block, problem: Problem, value: Any) -> None:
+def _refuse_changed(block: ScoreBlock, problem: Problem, value: Any) -> None:
     """Refuse scores of targets that differ from the first pass."""
     positions, cells = block.inside(problem.target)
     first, later = to_numpy(value)[positions], to_numpy(block.at(cells))
@@ -378,7 +379,7 @@ def _are_bad(scores: Any, problem: Problem) -> Any:
     return library.isnan(scores) if is_worst else ~library.isfinite(scores)
 
 
-def _bad_candidates(block: Block, problem: Problem) -> Cells:
+def _bad_candidates(block: ScoreBlock, problem: Problem) -> Cells:
     """Find the candidates with bad scores; raise an error if `bad_scores` is ``error``."""
     scores = comparable_scores(block.scores, single=block.single)
     row, column = nonzero(_are_bad(scores, problem) & ~are_minus_infinity(block.scores))
@@ -389,7 +390,7 @@ def _bad_candidates(block: Block, problem: Problem) -> Cells:
     return cells
 
 
-def _count_absent(block: Block, problem: Problem) -> IntArray:
+def _count_absent(block: ScoreBlock, problem: Problem) -> IntArray:
     """Number of cells of each row that are -inf, and so no candidates; excluded ones are not."""
     _, excluded = block.inside(problem.excluded)
     twice = excluded.only(to_numpy(are_minus_infinity(block.as_given(excluded))))

@@ -9,19 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._rankings.arrays import (
-    Parallel,
+from rankmeter._rankings.parallel import Parallel, concatenate_fields
+from rankmeter._reading.frames import is_sparse
+from rankmeter._scores.arrays import (
     asarray,
-    concatenate_fields,
     is_numeric,
     nonzero,
     shape_and_type,
     take_cells,
     to_numpy,
 )
-from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, DuplicateError
 from rankmeter.errors._checks import counted
+
+MINUS_INFINITY = "scores_of_minus_infinity"
+"""The name of the count of cells that are not candidates, because their score is -inf."""
 
 
 @dataclass(frozen=True, eq=False)

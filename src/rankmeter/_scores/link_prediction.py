@@ -17,10 +17,10 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
-from rankmeter._rankings.array_files import is_array_file, is_path, read_array_file
-from rankmeter._rankings.arrays import asarray, shape_and_type, to_numpy
 from rankmeter._reading.by_user import count_distinct
 from rankmeter._reading.table import translate_file_errors
+from rankmeter._scores.array_files import is_array_file, is_path, read_array_file
+from rankmeter._scores.arrays import asarray, shape_and_type, to_numpy
 from rankmeter.errors import DataError, FileFormatError, UsageError
 from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import (

@@ -13,25 +13,27 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._engine.counted import refuse_unknown_candidates
 from rankmeter._evidence.hits import IntArray
-from rankmeter._rankings.array_files import is_path, read_array_file, row_values
-from rankmeter._rankings.arrays import asarray, to_numpy
-from rankmeter._rankings.kind import Kind
-from rankmeter._rankings.known_ranks import LARGEST_RANK, count_samples, read_ranks
-from rankmeter._rankings.labels import align, read_labels, unless_positions
-from rankmeter._rankings.matrix import CandidateCells, MatrixRows, read_matrix
-from rankmeter._rankings.rank_counts import CountedRows, Queries, RankCounts
-from rankmeter._rankings.scores import CountRequest
+from rankmeter._rankings.kind import RankingKind
+from rankmeter._rankings.queries import CountedRows, Queries
+from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, count_distinct, to_series
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.table import Origin, Shape, Table, integers_from_text
+from rankmeter._scores.array_files import is_path, read_array_file, row_values
+from rankmeter._scores.arrays import asarray, to_numpy
+from rankmeter._scores.known_ranks import LARGEST_RANK, count_samples, read_ranks
+from rankmeter._scores.labels import align, read_labels, unless_positions
+from rankmeter._scores.matrix import CandidateCells, MatrixRows, read_matrix
+from rankmeter._scores.scores import CountRequest
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError, UsageError
 from rankmeter.errors._checks import QUERIES, brief, counted, list_values, option_error
 
 
-class Scores(Kind):
+class Scores(RankingKind):
     """A matrix of scores, users × items, as a ranking for all functions that take rankings.
 
     The ground truth names users and items by their ids, as for any other ranking.
@@ -130,7 +132,7 @@ class Scores(Kind):
         return Table(rows, "score", rows.empty_users, origin)
 
 
-class _CountedQueries(Kind):
+class _CountedQueries(RankingKind):
     """Queries with one true item each; the counts at this item are known, other items are not."""
 
     def __init__(self, queries: Queries, users: Any) -> None:
@@ -163,8 +165,9 @@ class _CountedQueries(Kind):
         item = to_series(np.zeros(self.queries.n, dtype=np.int64), "item")
         return pl.DataFrame([self.users.to_series().alias("user"), item, numbers])
 
-    def counted(self) -> Queries:
-        return self.queries
+    def check_plan(self, plan: Plan) -> None:
+        if not self.queries.sized:
+            refuse_unknown_candidates(plan, self.queries)
 
 
 def _count_again(kind: _CountedQueries, tolerance: tuple[float, float], single: bool) -> Queries:
@@ -264,7 +267,7 @@ class Ranks(_CountedQueries):
         )
 
 
-class Grades(Kind):
+class Grades(RankingKind):
     """Gains of ranked items in their order, best rank first, as a ranking with its ground truth.
 
     Functions take it without a ground truth, and it is compared with others of the same users that
@@ -432,7 +435,10 @@ class Positions(Grades):
         lists = [np.bincount(rank - 1) for rank in ranks]
         super().__init__(lists, n_relevant=n_relevant, users=users)
 
-    def counted(self) -> Queries:
+    def check_plan(self, plan: Plan) -> None:
+        refuse_unknown_candidates(plan, self._count())
+
+    def _count(self) -> Queries:
         """Ranks of all relevant items, in lists whose lengths are not known."""
         ranked = np.flatnonzero(self.gains)
         absent = np.repeat(np.arange(self.lengths.size), self.n_relevant - self.listed)

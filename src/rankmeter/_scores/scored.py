@@ -11,16 +11,20 @@ import numpy as np
 import polars as pl
 
 from rankmeter._choices import TieRule, takes_choices_of
-from rankmeter._engine.memory import (
-    CountedQueries,
-    Opener,
-    Source,
-    refuse_unknown_candidates,
-    score_queries,
-)
+from rankmeter._engine.counted import CountedQueries, refuse_unknown_candidates, score_queries
+from rankmeter._engine.memory import Opener, Source
 from rankmeter._engine.scores import Scores
 from rankmeter._evidence.hits import IntArray
-from rankmeter._rankings.array_files import (
+from rankmeter._rankings.kind import resolve_plan_of_data
+from rankmeter._rankings.queries import Queries
+from rankmeter._rankings.ties import ORDERED
+from rankmeter._reading.by_user import Ids, IdSeries, count_distinct, to_series
+from rankmeter._reading.table import POLARS, Kind
+from rankmeter._results.estimates import estimate
+from rankmeter._results.segments import read_cluster_numbers
+from rankmeter._results.summary import Summary, average_scores
+from rankmeter._results.wording import number_text
+from rankmeter._scores.array_files import (
     is_array_file,
     is_frame_or_path,
     is_path,
@@ -30,19 +34,10 @@ from rankmeter._rankings.array_files import (
     row_label_frame,
     row_labels,
 )
-from rankmeter._rankings.cells import can_hold_several
-from rankmeter._rankings.kind import resolve_plan_of_data
-from rankmeter._rankings.known_ranks import count_samples, read_ranks
-from rankmeter._rankings.labels import align_all
-from rankmeter._rankings.rank_counts import Queries
-from rankmeter._rankings.scores import CountRequest, count_scores
-from rankmeter._rankings.ties import ORDERED
-from rankmeter._reading.by_user import Ids, IdSeries, count_distinct, to_series
-from rankmeter._reading.table import POLARS, Kind
-from rankmeter._results.estimates import estimate
-from rankmeter._results.segments import read_cluster_numbers
-from rankmeter._results.summary import Summary, average_scores
-from rankmeter._results.wording import number_text
+from rankmeter._scores.cells import can_hold_several
+from rankmeter._scores.known_ranks import count_samples, read_ranks
+from rankmeter._scores.labels import align_all
+from rankmeter._scores.scores import CountRequest, count_scores
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DuplicateError, UsageError

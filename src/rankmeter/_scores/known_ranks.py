@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankmeter._rankings.arrays import (
+from rankmeter._rankings.queries import Queries
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._scores.arrays import (
     array_namespace,
     asarray,
     half_precision_type,
@@ -21,10 +23,9 @@ from rankmeter._rankings.arrays import (
     to_floating,
     to_numpy,
 )
-from rankmeter._rankings.cells import LARGEST, NO_CELLS, Cells, read_cells
-from rankmeter._rankings.rank_counts import Queries, RankCounts
-from rankmeter._rankings.score_counts import Block, Targets, comparable_scores, compare_rows
-from rankmeter._rankings.scores import CountRequest, Problem, to_queries
+from rankmeter._scores.cells import LARGEST, NO_CELLS, Cells, read_cells
+from rankmeter._scores.score_counts import ScoreBlock, Targets, comparable_scores, compare_rows
+from rankmeter._scores.scores import CountRequest, Problem, to_queries
 from rankmeter.errors import DataError, DuplicateError, InvalidValueError
 from rankmeter.errors._checks import LARGEST as MOST
 from rankmeter.errors._checks import brief, check_integer, counted
@@ -71,7 +72,7 @@ def count_samples(positive: Any, negatives: Any, request: CountRequest) -> Queri
     if negative_scores.ndim == 1:
         counts = _count_shared_negatives(targets, negative_scores)
     else:
-        counts, _ = compare_rows(Block(negative_scores), targets)
+        counts, _ = compare_rows(ScoreBlock(negative_scores), targets)
     return Queries(
         replace(counts, n_ranked=counts.n_ranked + 1),  # and the positive itself
         np.ones(n, dtype=bool),

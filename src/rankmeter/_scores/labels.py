@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._rankings.array_files import row_values
 from rankmeter._reading.columns import names_for_role
 from rankmeter._reading.frames import class_test, describe_type, translate_query_errors
 from rankmeter._reading.table import format_few
+from rankmeter._scores.array_files import row_values
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
 

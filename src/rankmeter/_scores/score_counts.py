@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from rankmeter import _native
 from rankmeter._evidence.hits import IntArray
-from rankmeter._rankings.arrays import (
+from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._scores.arrays import (
     array_namespace,
     is_torch,
     take_cells,
@@ -24,8 +25,7 @@ from rankmeter._rankings.arrays import (
     to_type,
     type_name,
 )
-from rankmeter._rankings.cells import Cells
-from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._scores.cells import Cells
 
 AT_ONCE = 1 << 25
 """Cells that a library compares at once."""
@@ -33,7 +33,7 @@ CONVERTED = 1 << 18
 """Cells that become float64 at once, so that they stay in the cache."""
 
 
-class Block(NamedTuple):
+class ScoreBlock(NamedTuple):
     """Consecutive columns of the scores, starting at column `start`."""
 
     scores: Any
@@ -113,7 +113,7 @@ class Targets:
         return RankCounts(row, gain, above, equal, before if self.ordered else None, n_ranked)
 
 
-def compare_rows(block: Block, targets: Targets) -> tuple[RankCounts, bool]:
+def compare_rows(block: ScoreBlock, targets: Targets) -> tuple[RankCounts, bool]:
     """Compare each target with its row in a block; also return whether all cells are finite."""
     n_rows, width = block.scores.shape
     if _is_for_compiled(block.scores):
@@ -128,7 +128,7 @@ def compare_rows(block: Block, targets: Targets) -> tuple[RankCounts, bool]:
     return targets.counts(above, equal, before, np.full(n_rows, width)), finite
 
 
-def _compare_compiled(block: Block, targets: Targets) -> tuple[IntArray, IntArray, bool]:
+def _compare_compiled(block: ScoreBlock, targets: Targets) -> tuple[IntArray, IntArray, bool]:
     """Count cells above and equal to each target; also return whether all cells are finite."""
     scores, (n_rows, width) = block.scores, block.scores.shape
     above, equal = np.empty((2, targets.cells.n), dtype=np.int64)
@@ -195,7 +195,7 @@ def _compare_all(scores: Any, targets: Targets) -> tuple[IntArray, IntArray]:
     return above, equal
 
 
-def _count_before(block: Block, targets: Targets) -> IntArray:
+def _count_before(block: ScoreBlock, targets: Targets) -> IntArray:
     """Count the cells that equal each target in its row and have a lower column."""
     before = np.zeros(targets.cells.n, dtype=np.int64)
     columns = to_device_of(block.scores, np.arange(block.scores.shape[1]))

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._rankings.array_files import is_path, read_array_file
-from rankmeter._rankings.arrays import is_numeric, shape_and_type, to_numpy
-from rankmeter._rankings.cells import Cells, read_cells
-from rankmeter._rankings.rank_counts import MINUS_INFINITY
-from rankmeter._rankings.scores import (
+from rankmeter._reading.by_user import ByUser, Ids
+from rankmeter._reading.frames import is_sparse
+from rankmeter._scores.array_files import is_path, read_array_file
+from rankmeter._scores.arrays import is_numeric, shape_and_type, to_numpy
+from rankmeter._scores.cells import MINUS_INFINITY, Cells, read_cells
+from rankmeter._scores.scores import (
     read_blocks,
     read_factors,
     remedy_of_shape,
     shared_columns,
     stored_cells,
 )
-from rankmeter._reading.by_user import ByUser, Ids
-from rankmeter._reading.frames import is_sparse
 from rankmeter.errors import DataError, InvalidValueError
 from rankmeter.errors._checks import counted
 

@@ -2,20 +2,16 @@
 
 An array in memory of the CPU becomes a NumPy array, without a copy where that is possible. One on
 another device stays there: its own library compares and adds up, and `to_numpy` fetches the counts.
-Arrays of one length are selected and joined together.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rankmeter._evidence.hits import BoolArray, IntArray
+from rankmeter._evidence.hits import IntArray
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
 
@@ -194,39 +190,3 @@ def refuse_different_devices(arrays: list[Any], names: str) -> None:
         places[f"{type(array).__module__.partition('.')[0]} on {device}"] = None
     if len(places) > 1:
         raise DataError(f"{names} must be on one device, got {' and '.join(places)}")
-
-
-@dataclass(frozen=True, eq=False)
-class Parallel:
-    """Dataclass with some array fields of one length, a value for each row; a field may be None."""
-
-    arrays: ClassVar[tuple[str, ...]]
-
-    def only(self, rows: BoolArray | IntArray | slice) -> Self:
-        """Select rows by mask, index or slice."""
-        if isinstance(rows, np.ndarray) and rows.dtype == bool:
-            if rows.all():
-                return self
-            rows = np.flatnonzero(rows)
-        columns = {name: getattr(self, name) for name in self.arrays}
-        return replace(self, **{name: c if c is None else c[rows] for name, c in columns.items()})
-
-
-Join: TypeAlias = Callable[[object, Sequence[npt.NDArray[Any]]], npt.NDArray[Any]]
-"""Concatenates arrays; its first argument names what they are."""
-
-
-def concatenate(_: object, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Concatenate arrays into a new one."""
-    return np.concatenate(arrays)
-
-
-def concatenate_fields(
-    blocks: Sequence[Any], names: Sequence[str], join: Join = concatenate
-) -> dict[str, Any]:
-    """Concatenate the named arrays of all blocks; None where a block has None."""
-    columns = {name: [getattr(block, name) for block in blocks] for name in names}
-    return {
-        name: None if any(array is None for array in arrays) else join(name, arrays)
-        for name, arrays in columns.items()
-    }

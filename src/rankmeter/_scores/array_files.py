@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._rankings.arrays import asarray, to_numpy
 from rankmeter._reading.columns import Column, Columns, frame_kind
 from rankmeter._reading.files import (
     choose_reader,
@@ -29,6 +28,7 @@ from rankmeter._reading.numbers import to_typed_series
 from rankmeter._reading.table import Kind
 from rankmeter._reading.text import read_user_lines
 from rankmeter._reading.trec import is_number
+from rankmeter._scores.arrays import asarray, to_numpy
 from rankmeter.errors import ColumnError, DataError, FileFormatError
 from rankmeter.errors._checks import counted, suggest_words
 
