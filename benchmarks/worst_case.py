@@ -250,8 +250,8 @@ def _(n):
 
 @case("systems against a baseline, 100 at most", 2**4)
 def _(n):
-    systems = {f"s{i}": of_users(5_000, 5, i)[0] for i in range(min(n, 100))}
-    truth = of_users(5_000, 5)[1]
+    systems = {f"s{i}": of_users(10_000, 5, i)[0] for i in range(min(n, 100))}
+    truth = of_users(10_000, 5)[1]
     return lambda: rm.compare(systems, truth, "rr", baseline="s0", test="t", correction="holm")
 
 

@@ -580,6 +580,15 @@ def test_a_result_stays_as_it_is_where_more_is_counted():
     assert acc.compute()["mrr"] == pickle.loads(pickle.dumps(acc)).compute()["mrr"]
 
 
+def test_what_follows_an_array_overwrites_no_other_that_follows_it():
+    join = accumulator_module._Growing()
+    first = join("rows", [np.arange(3)])
+    one, other = (join("rows", [first, np.array([last])]) for last in (8, 9))
+    assert [*first, 8] == one.tolist()
+    assert [*first, 9] == other.tolist()
+    assert join("rows", [other, one]).tolist() == [*other, *one]
+
+
 def test_scores_and_target_need_no_names():
     scores, target = np.random.default_rng(2).random((4, 5)), [1, 0, 4, 2]
     named, plain = rm.accumulator("mrr"), rm.accumulator("mrr")
