@@ -276,9 +276,9 @@ def test_ids_that_collide_by_a_fixed_hash_cost_what_others_do(form):
         else:
             rows = pl.DataFrame({"item": item}).with_columns(user=pl.lit(0), score=1.0)
             data = rows, rows.select("user", "item").head(2)
-        start = time.perf_counter()
+        start = time.process_time()
         rm.evaluate(*data, "recall@1")
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     took = {name: seconds(item) for name, item in ids.items()}
     assert max(took.values()) < 1 + 10 * took["plain"], took
