@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 import json
+import pickle
 import subprocess
 import sys
 from unittest import mock
@@ -505,9 +508,9 @@ def test_a_result_after_every_update_changes_nothing_and_reads_a_batch_once(
             batch["users"] = [f"u{number}-{row}" for row in range(4)]
     concat, joined = Queries.concat.__func__, []
 
-    def watched(cls, blocks):
+    def watched(cls, blocks, *join):
         joined.append(len(blocks))
-        return concat(cls, blocks)
+        return concat(cls, blocks, *join)
 
     stepwise, other = (rm.accumulator("mrr ndcg@3 hits@2", keep=keep) for _ in range(2))
     at_once = rm.accumulator("mrr ndcg@3 hits@2", keep=keep)
@@ -524,6 +527,57 @@ def test_a_result_after_every_update_changes_nothing_and_reads_a_batch_once(
         at_once.update(**batch)
     assert stepwise.merge(other).compute().to_dict() == at_once.compute().to_dict()
     assert stepwise.compute().per_user.equals(at_once.compute().per_user)
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("kind", ["integers", "text", "large"])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_few_new_users_are_put_among_those_known(kind, repeated, each):
+    rng = np.random.default_rng(8)
+    number = rng.permutation(np.arange(140) - 70 * (kind == "integers"))
+    if repeated:
+        number[[90, 130]] = number[[3, 100]]
+    scores = rng.integers(0, 4, (141, 6)) + np.zeros(6)
+    make = {"integers": int, "text": lambda n: f"é{n}", "large": lambda n: 2**63 + int(n)}[kind]
+    stepwise, batches = rm.accumulator("mrr ndcg@3", each=each), []
+    cuts = [0, 100, *range(103, 139, 7), 140]
+    for begin, end in itertools.pairwise(cuts):
+        rows = number[begin:end]
+        batch = {
+            "scores": scores[rows],
+            "target": scores[rows][:, ::-1] > 1.0,
+            "users": [make(n) for n in rows],
+        }
+        batches.append(batch)
+        stepwise.update(**batch)
+        found = stepwise.compute()
+        copied = copy.deepcopy(stepwise)
+        at_once = rm.accumulator("mrr ndcg@3", each=each)
+        for earlier in batches:
+            at_once.update(**earlier)
+        whole = at_once.compute()
+        assert found.estimates == copied.compute().estimates == whole.estimates
+        assert found.counts == whole.counts
+        assert found.per_user.equals(whole.per_user)
+        user = found.per_user["user"][-1 - len(batches)]
+        assert str(found.show(user)) == str(whole.show(user))
+    assert ("repeated_users_merged" in found.counts) == repeated
+
+
+def test_a_result_stays_as_it_is_where_more_is_counted():
+    scores = np.random.default_rng(9).random((60, 5))
+    acc, found = rm.accumulator("mrr"), []
+    for row in range(60):
+        acc.update(scores=scores[[row]], target=[1])
+        found.append((acc.compute(), acc.compute().per_user["mrr"].to_list()))
+    fork = copy.copy(acc) + acc
+    acc.update(scores=scores, target=[2] * 60)
+    fork.update(scores=scores, target=[3] * 60)
+    acc.compute()
+    assert fork.compute()["mrr"].n == 180
+    for summary, values in found:
+        assert summary.per_user["mrr"].to_list() == values
+    assert acc.compute()["mrr"] == pickle.loads(pickle.dumps(acc)).compute()["mrr"]
 
 
 def test_scores_and_target_need_no_names():

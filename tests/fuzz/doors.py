@@ -3,6 +3,9 @@
 A case is rows of rankings and of judgments, some options and some doors: forms of both sides, a
 call and an engine. Its values are computed once, item by item, by `tests/reference.py`; what a door
 gives must equal them for each user and in the mean. Nothing is damaged, so nothing may be refused.
+
+Each input goes through one door. All doors are compared with the same definitions, so two doors
+need no input in common; another input shows more than the same one again.
 """
 
 from __future__ import annotations
@@ -99,7 +102,7 @@ class Doors:
     """The fuzzer of doors and options."""
 
     def make(self, draw: Random) -> Case:
-        """Rows, options that go together, and three doors that can hold them."""
+        """Rows, options that go together, and a door that can hold them."""
         names = ids(draw, draw.randint(2, 7))
         shared = draw.random() < 0.3  # users and items have the same ids
         users = draw.sample(names, min(len(names), draw.randint(1, 5))) if shared else ids(draw, 3)
@@ -153,7 +156,7 @@ class Doors:
         case = Case(
             rankings, truth, empty, listed, whole, metrics, tuple(options.items()), ()  # type: ignore[arg-type]
         )  # fmt: skip
-        return replace(case, doors=tuple(_door(case, draw) for _ in range(3)))
+        return replace(case, doors=(_door(case, draw),))
 
     def check(self, case: Case, stage: Callable[[int], None]) -> str:
         """Measure through each door, and compare with the definitions."""
@@ -587,12 +590,16 @@ def forms(case: Case, side: int) -> list[str]:
         ways += [*ROWS, *RANKED] if side == 0 and case.listed else [*ROWS]
         if side or not case.listed:
             ways.append("trec")
-    if (side == 0 and case.listed) or (side and all(number == 1.0 for *_, number in rows)):
+    listed = case.listed if side == 0 else all(number == 1.0 for *_, number in rows)
+    repeated = "judgements" if side else "duplicates"
+    # Integers 0 and 1 that repeat can be labels, which are refused.
+    if listed and not (
+        case.whole and repeated in options and {i for _, i, _ in rows} <= {"0", "1"}
+    ):
         ways += LISTED
         if case.whole and all(int(user) >= 0 for user, *_ in rows) and not case.empty[side]:
             users = {int(user) for user, *_ in rows}
             ways += ["plain lists"] * (users == {*range(len(users))})
-    repeated = "judgements" if side else "duplicates"
     if (side or not case.listed) and repeated not in options:
         ways += NUMBERED
         ways += ["Scores"] * (side == 0 and options.get("ties") != "input" and not case.empty[0])

@@ -322,6 +322,37 @@ def test_ids_of_other_types_are_refused():
             rm.evaluate(LISTS, TRUTH, "coverage@3", **{"catalogue": 9, **side})
 
 
+@pytest.mark.parametrize(
+    "side",
+    [
+        {"train": {"1": ["2"]}},
+        {"items": {"1": ["x"], "2": ["y"]}},
+        {"catalogue": ["1", "2"]},
+        {"baseline_lists": {"1": ["2"]}},
+    ],
+    ids=lambda side: next(iter(side)),
+)
+@pytest.mark.parametrize("textual", [False, True])
+def test_side_data_next_to_rankings_without_a_row_have_ids_of_the_truth(side, textual, tmp_path):
+    judged = tmp_path / "judged.qrels"
+    judged.write_text("1 0 1 1\n")
+    scores = [{"user": 1, "item": 2, "score": np.nan}]
+
+    def length(truth, **side):
+        found = rm.evaluate(
+            scores, truth, "list_length@3", bad_scores="drop", no_overlap="allow", **side
+        )
+        return found["list_length@3"].mean
+
+    if textual:  # text without types: they are those of the side data
+        assert length(str(judged), train={"1": ["2"]}) == 0.0
+        assert length(str(judged), train={1: [2]}) == 0.0
+        assert length(str(judged), **side) == 0.0
+    else:
+        with pytest.raises(IdTypeError, match="convert one of them"):
+            length({1: [1]}, **side)
+
+
 def test_scores_and_ranks_have_no_lists():
     with pytest.raises(UsageError, match="needs lists of items"):
         rm.evaluate_ranks([1, 2], "entropy@3")

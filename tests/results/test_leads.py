@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
+from rankmeter._results import paired
+from rankmeter._statistics.paired_tests import paired_t_test
 
 pytestmark = [
     pytest.mark.once,
@@ -56,6 +58,19 @@ def test_a_baseline_does_not_change_who_leads(seed, test):
         assert own.difference.p == pytest.approx(pair.p, abs=0.02 if test == "auto" else 1e-12)
         assert own.difference.significant == (second not in lead.contenders)
         assert f"First and second: {own.difference.sentence()}" in found.headline().sentences
+
+
+def test_with_a_baseline_only_pairs_of_it_and_of_the_best_are_tested(monkeypatch):
+    tested = []
+
+    def watched(a, b):
+        tested.append((a, b))
+        return paired_t_test(a, b)
+
+    monkeypatch.setattr(paired, "paired_t_test", watched)
+    found = rm.compare_values(values_of(4, systems=40), baseline="s0", test="t", scale=(0, 1))
+    assert len(found.leads["value"].contenders) < 40
+    assert len(tested) <= 39 + 38
 
 
 @pytest.mark.parametrize("baseline", [None, "a", "b"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import time
 
 import numpy as np
 import polars as pl
@@ -287,6 +288,15 @@ def test_ranks_show_what_chance_gives_if_the_number_of_candidates_is_known():
     assert "candidates" not in repr(one)
     assert one.table().columns == ["rank", "gain"]
     assert "by chance" in repr(rm.evaluate_ranks([1, 4], "amri", candidates=9).show(1))
+
+
+def test_many_relevant_items_that_are_not_ranked_are_no_work():
+    """Work that grows with the square of the items takes many times as long."""
+    n = 20_000
+    result = rm.evaluate({1: range(n)}, {1: range(0, 2 * n, 2)}, "ndcg@10", scope="ranked")
+    start = time.process_time()
+    assert "ndcg@10 = dcg / ideal" in repr(result.show(1))
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.annex("training")

@@ -18,6 +18,7 @@ from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.codes import distinct_ids
+from rankmeter._rankings.parallel import Join, concatenate
 from rankmeter._reading.by_user import Ids, IdSeries, ordered_in_python
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
@@ -128,7 +129,7 @@ class Scores:
         return counts
 
     @classmethod
-    def merge(cls, blocks: Iterable[Scores]) -> Scores:
+    def merge(cls, blocks: Iterable[Scores], join: Join = concatenate) -> Scores:
         """Merge the scores of blocks with disjoint users under one plan.
 
         Users without names are put one block after the other.
@@ -160,8 +161,8 @@ class Scores:
         elif ids_of_blocks:
             raise UsageError("blocks with and without names of users cannot be merged")
 
-        def join(select: Callable[[Scores], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-            joined: npt.NDArray[Any] = np.concatenate([select(part) for part in scores])
+        def join_arrays(name: str) -> npt.NDArray[Any]:
+            joined = join(name, [getattr(part, name) for part in scores])
             return joined if order is None else joined[order]
 
         def join_states(label: str) -> State:
@@ -172,11 +173,11 @@ class Scores:
         return cls(
             ids,
             first.labels,
-            join(lambda p: p.matrix),
-            join(lambda p: p.in_truth),
-            join(lambda p: p.in_rankings),
-            join(lambda p: p.has_truth),
-            {a: Facts.merge([p.facts[a] for p in scores], order) for a in first.facts},
+            join_arrays("matrix"),
+            join_arrays("in_truth"),
+            join_arrays("in_rankings"),
+            join_arrays("has_truth"),
+            {a: Facts.merge([p.facts[a] for p in scores], order, join, a) for a in first.facts},
             {label: join_states(label) for label in first.states.keys() - errors.keys()},
             errors,
             all(part.textual for part in scores),

@@ -352,8 +352,10 @@ class Question:
                 tables[str(name)] = _with_doubts(tables[str(name)], judged)
         for table in (judged, *tables.values()):
             warn(*table.origin.cautions)
-        first, catalogue = next(iter(tables.values())), any(map(_uses_catalogue, plan.metrics))
-        side = read_side(self.side_data, first, plan.n_items, needs_catalogue=catalogue)
+        every = (*tables.values(), judged)
+        typed = next((table for table in every if table.height), judged)  # has ids, if any has
+        catalogue = any(map(_uses_catalogue, plan.metrics))
+        side = read_side(self.side_data, typed, plan.n_items, needs_catalogue=catalogue)
         # The vocabulary of the ground truth, or of rankings, if it differs from the default one.
         vocabularies = (table.origin.words for table in (judged, *tables.values()))
         words = next((words for words in vocabularies if words != USERS), USERS)

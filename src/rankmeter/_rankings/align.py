@@ -15,6 +15,7 @@ from rankmeter._rankings.ground_truth import Judged, contributed_gains
 from rankmeter._rankings.in_memory import Kept, Lookup, Rows
 from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused, user_offsets
+from rankmeter._rankings.parallel import Join, concatenate
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.rules import Ranking, count_candidates, count_known_candidates
 from rankmeter._rankings.ties import Placed, assign_ranks
@@ -36,14 +37,20 @@ class Facts:
     n_hits: int | None = None  # relevant items in the rankings, if that is known
 
     @classmethod
-    def merge(cls, facts: Sequence[Facts], order: IntArray | None = None) -> Facts:
+    def merge(
+        cls,
+        facts: Sequence[Facts],
+        order: IntArray | None = None,
+        join: Join = concatenate,
+        name: object = None,
+    ) -> Facts:
         """Merge the facts of disjoint users, with the users in the given order."""
         select = slice(None) if order is None else order
         names = sorted({name for part in facts for name in part.counts})
         hits = [part.n_hits for part in facts if part.n_hits is not None]
         return cls(
-            np.concatenate([part.n_relevant for part in facts])[select],
-            np.concatenate([part.n_ranked for part in facts])[select],
+            join((name, "n_relevant"), [part.n_relevant for part in facts])[select],
+            join((name, "n_ranked"), [part.n_ranked for part in facts])[select],
             {name: sum(part.counts.get(name, 0) for part in facts) for name in names},
             sum(part.n_found for part in facts),
             sum((part.repeated_items for part in facts), Refused()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.ground_truth import Judged
-from rankmeter._rankings.parallel import concatenate_fields
+from rankmeter._rankings.parallel import Join, concatenate, concatenate_fields
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._reading.by_user import InFrame
 
@@ -64,7 +65,7 @@ class Queries:
     @property
     def n_tied(self) -> int:
         """Number of found items that are tied with another candidate."""
-        return int(np.count_nonzero(self.counts.equal[self.found]))
+        return int(np.count_nonzero((self.counts.equal != 0) & self.found))
 
     def take(self, queries: IntArray) -> Queries:
         """Select queries by index, in this order; the facts still describe all queries."""
@@ -101,25 +102,31 @@ class Queries:
             column=None if self.column is None else self.column[judged],
         )
 
+    def behind(self, n: int, n_rows: int) -> Queries:
+        """The same queries where `n` others, of so many rows, come before them."""
+        return replace(
+            self, counts=replace(self.counts, user=self.counts.user + n), row=self.row + n_rows
+        )
+
     @classmethod
-    def concat(cls, blocks: Sequence[Queries]) -> Queries:
+    def concat(cls, blocks: Sequence[Queries], join: Join = concatenate) -> Queries:
         """Concatenate the queries of all blocks; rows are numbered consecutively across blocks."""
         if len(blocks) == 1:
             return blocks[0]
-        first = np.cumsum([0, *(part.n for part in blocks)])
-        rows = np.cumsum([0, *(part.facts["rows"] for part in blocks)])
-        all_counts = [part.counts for part in blocks]
-        counts = RankCounts(**concatenate_fields(all_counts, (*RankCounts.arrays, "n_ranked")))
-        user = counts.user + np.repeat(first[:-1], [part.user.size for part in all_counts])
-        columns = concatenate_fields(blocks, ("found", "positive", "row", "target", "column"))
-        columns["row"] += np.repeat(rows[:-1], [part.n for part in blocks])
+        first = itertools.accumulate(part.n for part in blocks)
+        rows = itertools.accumulate(part.facts["rows"] for part in blocks)
+        before = zip(blocks[1:], first, rows, strict=False)
+        moved = [blocks[0], *(part.behind(*counted) for part, *counted in before)]
+        all_counts = [part.counts for part in moved]
+        names = (*RankCounts.arrays, "n_ranked")
+        columns = concatenate_fields(moved, ("found", "positive", "row", "target", "column"), join)
         facts = {
             name: (max if name == "columns" else sum)(part.facts.get(name, 0) for part in blocks)
             for name in dict.fromkeys(name for part in blocks for name in part.facts)
         }
         return cls(
             **columns,
-            counts=replace(counts, user=user),
+            counts=RankCounts(**concatenate_fields(all_counts, names, join)),
             facts=facts,
             half=next((part.half for part in blocks if part.half), ""),
             sized=all(part.sized for part in blocks),

@@ -78,7 +78,8 @@ POWER = 0.8
 class _Group:
     """Values of systems on one metric over common users, and the pairs of columns to compare.
 
-    The `others` are all other pairs, which count only for the lead of a system.
+    The `others` are all other pairs, which count only for the lead of a system; those of the best
+    system are tested.
     `rows` are the independent units, users or clusters, and `units` their values.
     """
 
@@ -509,11 +510,10 @@ class PairedTests:
         n_pairs = 1 if self.correction == "none" else n_pairs
         alone = tested._replace(test_level=self.setting.alpha, interval_level=self.setting.alpha)
         for group, own in zip(family, tested.groups, strict=True):
-            label, up = group.values.label, group.values.increasing
-            means = np.array([self.overall_estimates[label, name].mean for name in self.names])
-            if np.isnan(means).any() or len(group.rows) < 2:
+            first = self._best_two(group)
+            if not first or len(group.rows) < 2:
                 continue
-            best, second = np.argsort(-means if up else means, kind="stable")[:2].tolist()
+            best, second = first
             worse = {
                 self.names[i if j == best else j]
                 for (i, j), step in own.items()
@@ -527,11 +527,21 @@ class PairedTests:
                     step, step.single, alone, n_pairs
                 )
                 difference = difference_seen_from(difference, self.names[best])
-            yield label, Lead(self.names[best], (*contenders,), difference)
+            yield group.values.label, Lead(self.names[best], (*contenders,), difference)
+
+    def _best_two(self, group: _Group) -> list[int]:
+        """Return the columns of the best system and of the second; none if a mean is unknown."""
+        label, up = group.values.label, group.values.increasing
+        means = np.array([self.overall_estimates[label, name].mean for name in self.names])
+        if np.isnan(means).any():
+            return []
+        best: list[int] = np.argsort(-means if up else means, kind="stable")[:2].tolist()
+        return best
 
     def _test_pairs(self, group: _Group, size: int) -> dict[tuple[int, int], TestResult]:
         """Test each pair of one group, before any correction by `adjust_p_values`."""
-        columns = [*group.pairs, *group.others]
+        best = self._best_two(group)[:1] if group.others else []
+        columns = [*group.pairs, *(pair for pair in group.others if {*pair} & {*best})]
         pairs = {pair: self._pair(group, pair) for pair in columns}
         if len(group.rows) < 2:
             return {columns: pair.untested() for columns, pair in pairs.items()}

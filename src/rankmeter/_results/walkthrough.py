@@ -16,7 +16,7 @@ from rankmeter.errors import spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import USERS, Words, use_words_of_result
 
 
-@dataclass
+@dataclass(slots=True)
 class Place:
     """An item of a list with its gain and the numbers computed for it by a metric.
 

@@ -56,12 +56,9 @@ class _ListLayout:
         Of tied items with equal gains it does not matter which is which, so hits of one gain are in
         the order of the list.
         """
-        places: dict[float, list[int]] = {}
-        for i in np.flatnonzero(mask & ~np.isnan(gains)).tolist():
-            places.setdefault(float(gains[i]), []).append(i)
-        return [
-            places[gain].pop(0) if places.get(gain) else -1 for gain in hits.gain.tolist()
-        ]  # fmt: skip
+        indices = np.flatnonzero(mask & ~np.isnan(gains))
+        places = _by_gain(zip(gains[indices].tolist(), indices.tolist(), strict=True))
+        return [next(places.get(gain, _NONE), -1) for gain in hits.gain.tolist()]
 
     @cached_property
     def _tie_spans(self) -> list[tuple[int, int]]:
@@ -82,10 +79,11 @@ class _ListLayout:
     def ranking_grid(self) -> Grid:
         """Grid of the whole list and of the relevant items missing from the list."""
         places, order = [], []
-        for i, (item, (low, high)) in enumerate(zip(self.items, self._tie_spans, strict=True)):
-            relevant = bool(self.lists.relevant[i])
-            gain = float(self.lists.gain[i]) if relevant else self.gains.get(item, math.nan)
-            places.append(Place(_rank_text(low, high), item, gain, relevant))
+        gains = self.lists.relevant.tolist(), self.lists.gain.tolist()
+        rows = zip(self.items, self._tie_spans, *gains, strict=True)
+        for item, (low, high), relevant, gain in rows:
+            known = gain if relevant else self.gains.get(item, math.nan)
+            places.append(Place(_rank_text(low, high), item, known, relevant))
             order.append((low + high) / 2)
         hits = self.aligned.hits
         for j, i in enumerate(self.hits):
@@ -124,12 +122,11 @@ class _ListLayout:
         """Grid of a perfect ranking, of listed items alone if `best` lacks relevant items."""
         relevant = self._relevant_items_and_gains()
         if len(relevant) != best.rank.size:
-            relevant = [(item, gain) for item, gain in relevant if item in set(self.items)]
-        items: dict[float, list[Any]] = {}
-        for item, gain in relevant:
-            items.setdefault(gain, []).append(item)
+            listed = set(self.items)
+            relevant = [(item, gain) for item, gain in relevant if item in listed]
+        items = _by_gain((gain, item) for item, gain in relevant)
         places = [
-            Place(exact_text(rank), items[g].pop(0) if items.get(g) else None, g, relevant=True)
+            Place(exact_text(rank), next(items.get(g, _NONE), None), g, relevant=True)
             for rank, g in zip(best.rank.tolist(), best.gain.tolist(), strict=True)
         ]
         return Grid(self._add_titles(places))
@@ -208,6 +205,17 @@ def _rank_span(hits: Hits, j: int) -> tuple[float, float]:
     if hits.unresolved_span is None:
         return float(hits.rank[j]), float(hits.rank[j])
     return float(hits.unresolved_span.low[j]), float(hits.unresolved_span.high[j])
+
+
+_NONE: Iterator[Any] = iter(())
+
+
+def _by_gain(pairs: Iterable[tuple[float, Any]]) -> dict[float, Iterator[Any]]:
+    """What has each gain, in order; each is taken once."""
+    found: dict[float, list[Any]] = {}
+    for gain, value in pairs:
+        found.setdefault(gain, []).append(value)
+    return {gain: iter(values) for gain, values in found.items()}
 
 
 def _rank_text(low: float, high: float) -> str:

@@ -6,9 +6,10 @@ import copy
 import io
 import json
 import operator
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -19,13 +20,13 @@ from rankmeter._choices import takes_choices_of
 from rankmeter._engine.counted import CountedQueries, refuse_unknown_candidates, score_queries
 from rankmeter._engine.scores import Scores, passed_size, size_error
 from rankmeter._evaluation.batches import Keep
-from rankmeter._evidence.hits import IntArray
+from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.queries import Queries
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._reading.by_user import IdSeries, ordered_in_python, to_series
+from rankmeter._reading.by_user import Ids, IdSeries, ordered_in_python, to_series
 from rankmeter._reading.frames import is_sparse
 from rankmeter._reading.ids import to_ids as read_ids
 from rankmeter._results.estimates import Estimate, interval_of_spread
@@ -62,6 +63,8 @@ from rankmeter.metrics import Metric
 T = TypeVar("T")
 AT_ONCE = 4096
 """Queries that are counted before ``moments`` makes values of them."""
+FEW = 16
+"""Ids are sorted anew where this many times the new ones are not fewer than those known."""
 SIZES = 2 ** np.arange(17)
 """Numbers of candidates with which a metric is tried: one of them is just below every cutoff."""
 SINGLE = ("mean", "sum")
@@ -80,6 +83,49 @@ def _join(parts: list[T], concat: Callable[[list[T]], T]) -> T:
     return whole
 
 
+class _Growing:
+    """Concatenates arrays as `concatenate`, but leaves space behind each result.
+
+    Where the first array is the last result of the same name, only the others are copied. Earlier
+    results stay as they are: nothing writes into an array that was returned.
+    """
+
+    def __init__(self) -> None:
+        self._spaces: dict[object, tuple[npt.NDArray[Any], int]] = {}
+
+    def __reduce__(self) -> tuple[type[_Growing], tuple[()]]:
+        return _Growing, ()  # a copy leaves space of its own
+
+    def __call__(self, name: object, arrays: Iterable[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        first, *others = arrays
+        n = len(first) + sum(map(len, others))
+        space, last = self._spaces.get(name, (first, 0))
+        if first.base is not space or len(first) != last or n > len(space):
+            space = np.empty((n + n // 2, *first.shape[1:]), np.result_type(first, *others))
+            space[: len(first)] = first
+        self._spaces[name] = space, n
+        if others:
+            np.concatenate(others, out=space[len(first) : n])
+        return space[:n]
+
+
+@dataclass(frozen=True, eq=False)
+class _Reordered(CountedQueries):
+    """Queries that get the order of their ids only where it matters: no count or mean needs it."""
+
+    order: IntArray = field(kw_only=True)
+
+    def run(self, plan: Plan) -> dict[str, Scores]:
+        is_known = self.scored is not None and self.scored[0] is plan
+        return super().run(plan) if is_known else self._in_order().run(plan)
+
+    def select_user(self, user: object, system: str) -> CountedQueries:
+        return self._in_order().select_user(user, system)
+
+    def _in_order(self) -> CountedQueries:
+        return CountedQueries(self.queries.take(self.order), self.ids)
+
+
 class _KeptQueries:
     """Counts of all queries, and the ids of their users: ``keep="values"``."""
 
@@ -87,6 +133,8 @@ class _KeptQueries:
         self.plan, self.tolerance = plan, tolerance
         self.queries: list[Queries] = []
         self.ids: list[pl.Series] = []
+        self._join = _Growing()
+        self._sorted: _Sorted | None = None  # the first ids
         self._scored: tuple[Plan, Any, Scores] | None = None  # of the first queries
 
     def add(self, queries: Queries, ids: list[pl.Series]) -> None:
@@ -127,44 +175,44 @@ class _KeptQueries:
             return known[2]
         else:
             new = score_queries(self.plan, queries.after(known[2].n_users))
-            scores = Scores.merge([known[2], new])
+            scores = Scores.merge([known[2], new], self._join)
         self._scored = self.plan, kind, scores
         return scores
 
     def summary(self, *, reduced: bool) -> Summary:
         if not self.queries:
             raise DataError(NOTHING)
-        queries = _join(self.queries, Queries.concat)
+        queries = _join(self.queries, lambda parts: Queries.concat(parts, self._join))
         scores = self._score(queries)
         if not self.ids:
             counted_queries = CountedQueries(queries, None, (self.plan, scores))
             summary = summary_of(self.plan, counted_queries, tolerance=self.tolerance)
             return replace(summary, remarks=(*summary.remarks, REPEATED)) if reduced else summary
         users = _join(self.ids, _concat_ids)
-        keys = [_places_in_order(users)]
+        ordered = self._sorted = _Sorted.of(users, self._sorted)
+        order, is_new = ordered.order, ordered.is_new
         if queries.target is not None:
-            keys.insert(0, queries.target)
-        order = np.lexsort(keys)
-        is_new = np.zeros(queries.n, dtype=bool)
-        for key in keys:
-            is_new[1:] |= key[order[1:]] != key[order[:-1]]
-        is_new[:1] = True
+            places = np.empty(queries.n, dtype=np.int64)
+            places[order] = np.cumsum(is_new)
+            order = np.lexsort([queries.target, places])
+            key = queries.target[order]
+            is_new = is_new | (np.diff(key, prepend=key[:1] - 1) != 0)
         first = np.flatnonzero(is_new)
-        scored: tuple[Plan, Scores] | None = None
         repeated = queries.n - first.size
         if repeated:
             self._refuse_different_values(scores.matrix[order], users, order, first)
             order = order[first]
-        elif np.array_equal(order, np.arange(queries.n)):
-            scored = self.plan, scores
+        elif not np.array_equal(order, np.arange(queries.n)):
+            scores = scores.reordered(order)
+        if not repeated and queries.target is None:  # the users are different ones
+            ids: Ids = IdSeries(ordered.ids)
+            counted_queries = _Reordered(queries, ids, (self.plan, scores), order=order)
         else:
-            scored = self.plan, scores.reordered(order)
-        if scored is None or scored[1] is not scores:
-            queries, users = queries.take(order), users.gather(to_series(order))
+            queries = queries.take(order)
+            ids = query_ids(queries, users.gather(to_series(order)))
+            scored = None if repeated else (self.plan, scores)
+            counted_queries = CountedQueries(queries, ids, scored)
         read = {"repeated_users_merged": repeated} if repeated else {}
-        # Without targets the users are different ones, as was just seen.
-        ids = IdSeries(users) if queries.target is None else query_ids(queries, users)
-        counted_queries = CountedQueries(queries, ids, scored)
         return summary_of(self.plan, counted_queries, read=read, tolerance=self.tolerance)
 
     def _refuse_different_values(
@@ -745,7 +793,7 @@ def _concat_ids(ids: list[pl.Series]) -> pl.Series:
     if len({part.dtype for part in full}) > 1:  # Int64 and UInt64
         wide = pl.concat([part.cast(pl.Int128) for part in full])
         return read_ids(wide, "user", "users=", Counter())
-    return pl.concat(full)
+    return pl.concat(full, rechunk=True)
 
 
 def _places_in_order(ids: pl.Series) -> npt.NDArray[Any]:
@@ -756,6 +804,37 @@ def _places_in_order(ids: pl.Series) -> npt.NDArray[Any]:
         return ids.rank("dense").to_numpy().astype(np.int64)
     place = {text: n for n, text in enumerate(sorted({*ids}))}
     return np.array([place[text] for text in ids], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sorted:
+    """Ids in ascending order, equal ones in the order in which they came."""
+
+    ids: pl.Series
+    order: IntArray  # the place of each id among those that came
+    is_new: BoolArray  # whether it is another one than that before it
+
+    @classmethod
+    def of(cls, ids: pl.Series, known: _Sorted | None = None) -> _Sorted:
+        """Sort ids, the first of which may be known; a few others are put among them."""
+        n = 0 if known is None else known.order.size
+        if known is None or ids.dtype != known.ids.dtype or not 0 <= FEW * (len(ids) - n) < n:
+            places = _places_in_order(ids)
+            order = np.argsort(places, kind="stable")
+            is_new = np.ones(len(ids), dtype=bool)
+            is_new[1:] = places[order[1:]] != places[order[:-1]]
+            return cls(ids.gather(to_series(order)), order, is_new)
+        if n == len(ids):
+            return known
+        new = cls.of(ids.slice(n))
+        if ids.dtype == pl.String:
+            after = np.array([bisect_right(known.ids, text) for text in new.ids])
+        else:
+            after = np.searchsorted(known.ids.to_numpy(), new.ids.to_numpy(), "right")
+        before = known.ids.gather(to_series(np.maximum(after - 1, 0)))
+        is_new = new.is_new & ((after == 0) | (before != new.ids).to_numpy())
+        order = np.insert(known.order, after, new.order + n)
+        return cls(ids.gather(to_series(order)), order, np.insert(known.is_new, after, is_new))
 
 
 def _query_kind(queries: Queries) -> tuple[bool, bool]:
