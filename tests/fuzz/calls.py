@@ -40,7 +40,8 @@ MADE = {
 """Classes whose instances rankmeter makes: only their methods are called."""
 INTERNAL = {
     "check_plan", "count", "group_rows", "label", "marks", "means_of", "moved_users", "paired",
-    "places", "read", "scored", "verdict_on", "errors", "metrics", "testing", "movielens", "movielens_items",
+    "places", "read", "scored", "verdict_on", "errors", "metrics", "testing", "movielens",
+    "movielens_items",
 }  # fmt: skip
 """Methods for other modules of rankmeter, modules for those who write metrics, and downloads."""
 CALLED = {"X", "estimator", "first", "matrix", "prediction", "scores", "to"}
