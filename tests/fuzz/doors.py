@@ -346,14 +346,10 @@ def ranked_by(
     if options.get("exclude") == "self":
         rows = [row for row in rows if row[0] != user]
     ties = options.get("ties", "item")
-    hit = {
-        item: item in gains and (options.get("retrieved") != "positive" or score > 0)
-        for item, score in rows
-    }
     rows = [(*row, place) for place, row in enumerate(rows)]
 
     def key(row: Any) -> Any:
-        return 0 if listed else _tie_key(ties, row[0], row[2], hit=hit[row[0]])
+        return 0 if listed else _tie_key(ties, row[0], row[2], judged)
 
     rows = _sorted(rows, key, descending=ties.endswith("-descending") and not listed)
     seen: set[str] = set()
@@ -374,11 +370,10 @@ def ranked_by(
         pooled = options.get("pool") == "judged"
         absent = [i for i in judged if i not in kept and not (left and i == user)]
         missing = [(i, -math.inf) for i in absent if not pooled or judged[i] >= 0.0]
-        known = {item: item in gains for item, _ in missing}
         first = {item: place for place, (item, _) in enumerate(missing)}
         items += _sorted(
             missing,
-            lambda row: _tie_key(ties, row[0], first[row[0]], hit=known[row[0]]),
+            lambda row: _tie_key(ties, row[0], first[row[0]], judged),
             descending=ties.endswith("-descending"),
         )
     if ties != "expected":
@@ -399,9 +394,10 @@ def _sorted(rows: list[Any], key: Callable[[Any], Any], *, descending: bool) -> 
     return sorted(rows, key=lambda row: -row[1])
 
 
-def _tie_key(ties: str, item: str, place: int, *, hit: bool) -> Any:
-    if ties in ("optimistic", "pessimistic"):
-        return hit == (ties == "pessimistic"), order(item)
+def _tie_key(ties: str, item: str, place: int, judged: dict[str, float]) -> Any:
+    if ties in ("optimistic", "pessimistic"):  # by gain; what is not judged has the lowest
+        gain = judged.get(item, -math.inf)
+        return gain if ties == "pessimistic" else -gain, order(item)
     if ties.startswith("text"):
         return item.encode()
     return place if ties == "input" else order(item)

@@ -316,3 +316,25 @@ def test_the_report_of_ranks_has_curves_and_first_hits():
     page = page_of(rm.evaluate_ranks([1, 2, 4.5, 30] * 9, "mrr hits@10"))
     assert '<h2 id="hits-heading">' in page
     assert '<h2 id="curve-heading">' in page
+
+
+@pytest.mark.parametrize("scope", ["all", "appended"])
+@pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_list_that_is_cut_within_a_tie_is_the_one_that_was_counted(seed, ties, scope):
+    rng = np.random.default_rng(seed)
+    names, user = [*"AbBcé"], "u"
+    listed = rng.permutation(names)[:4].tolist()
+    rankings = {user: {item: float(rng.integers(0, 2)) for item in listed}}
+    truth = {user: dict(zip(rng.permutation(names)[:2].tolist(), [2.0, 0.0], strict=True))}
+    for depth in (1, 2, 3):
+        result = rm.evaluate(
+            rankings, truth, "precision(denominator=ranked)@2", ties=ties, depth=depth, scope=scope,
+            no_overlap="allow",
+        )  # fmt: skip
+        (walk,) = result.show(user).to_dict()["metrics"].values()
+        ranked = [row for row in walk["ranking"] if row["rank"]]
+        assert len({row["item"] for row in walk["ranking"]}) == len(walk["ranking"])
+        assert scope == "all" or {*truth[user]} <= {row["item"] for row in ranked}
+        hits = sum(row.get("hit") or 0.0 for row in ranked)
+        assert result["precision(denominator=ranked)@2"].mean == hits / len(ranked[:2])

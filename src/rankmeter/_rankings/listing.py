@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +16,7 @@ from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.counts import Candidates, argsort_segments, item_sort_key
 from rankmeter._rankings.pairs import Groups, user_offsets
 from rankmeter._rankings.ties import ORDERED
-from rankmeter._reading.by_user import Ids, to_series
+from rankmeter._reading.by_user import to_series
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +34,12 @@ def list_first_candidates(
     choices: Alignment,
     listing: Listing,
     end: int | None = None,
+    below: IntArray | None = None,
 ) -> Lists:
     """List each user's first candidates; `judged` are positions of candidates with a `gain`.
 
-    Rows from number `end` on were appended to rankings, which were cut before.
+    Rows from number `end` on were appended to rankings, which were cut before. `below` are
+    positions of judged candidates that were cut.
     """
     c = candidates
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
@@ -49,7 +53,15 @@ def list_first_candidates(
     equals_next = same_user & (value[1:] == value[:-1])
     has_ties = bool(equals_next.any())
     if has_ties and choices.ties in ORDERED and choices.ties != "input":
-        rows = _sort_tied_rows(_to_positions(rows, c), equals_next, c.item, choices)
+        by_item = functools.partial(_item_keys, c, choices)
+        descending = "descending" in choices.ties
+        rows = _sort_tied_rows(_to_positions(rows, c), equals_next, by_item, descending=descending)
+    elif has_ties and choices.ties not in ORDERED and choices.depth is not None:
+        place = np.ones(c.user.size, dtype=np.int64)  # those that are not judged fill the places
+        place[judged], place[below if below is not None else []] = 0, 2
+        rows = _sort_tied_rows(
+            _to_positions(rows, c), equals_next, lambda tied: to_series(place[tied])
+        )
     first = np.append(True, ~equals_next) if has_ties else None
     if c.order != "rank":
         rank = np.arange(1, user.size + 1) - np.repeat(begin[:-1], np.diff(begin))
@@ -115,15 +127,22 @@ def _rows_within_depth(c: Candidates, depth: int | None) -> tuple[IntArray | sli
     return first if groups.order is None else first[groups.order], groups.offsets
 
 
+def _item_keys(c: Candidates, choices: Alignment, tied: IntArray) -> pl.Series:
+    return item_sort_key(c.item.take(tied).to_series(), choices.ties)
+
+
 def _sort_tied_rows(
-    rows: IntArray, equals_next: BoolArray, item: Ids, choices: Alignment
+    rows: IntArray,
+    equals_next: BoolArray,
+    key_of: Callable[[IntArray], pl.Series],
+    *,
+    descending: bool = False,
 ) -> IntArray:
-    """Sort tied candidates by item."""
+    """Sort tied candidates by a key of their positions."""
     index = np.flatnonzero(np.append(equals_next, False) | np.append(False, equals_next))
     run = np.cumsum(np.append(True, ~equals_next))[index]
-    key = item_sort_key(item.take(rows[index]).to_series(), choices.ties)
+    key = key_of(rows[index])
     frame = pl.DataFrame({"run": to_series(run), "key": key, "position": to_series(rows[index])})
-    descending = "descending" in choices.ties
     ordered = frame.sort("run", "key", "position", descending=[False, descending, False])
     result = rows.copy()
     result[index] = ordered["position"].to_numpy()

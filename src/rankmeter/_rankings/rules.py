@@ -132,6 +132,7 @@ class _Rules:
         self.removed: list[Marks] = []
         self.appended: Marks | None = None
         self.gaps: Marks | None = None  # given ranks below these have moved up
+        self.below = np.zeros(0, dtype=np.int64)  # rows of judged items that were cut
         self.is_own = np.zeros(judged.code.size, dtype=bool)
 
     def resolve_repeated_rows(self, worse: Marks, notes: dict[str, int]) -> Refused:
@@ -234,7 +235,7 @@ class _Rules:
         """Leave only the candidates down to rank `depth`."""
         n_left = self._count_down_to_rank(depth) if self.ranking.order == "rank" else None
         self.counts, is_left = cut_counts(self.counts, self.judged.choices.ties, depth, n_left)
-        self.marks = self.marks.only(is_left)
+        self.marks, self.below = self.marks.only(is_left), self.marks.only(~is_left).row
 
     def append_absent_items(self) -> None:
         """Append absent judged items below all candidates of their users, tied with each other."""
@@ -275,12 +276,11 @@ class _Rules:
             top = Candidates.of_marks(rows, ranking.n_users, ranking.order)
         if self.appended is not None:
             top = top.followed_by(self.appended)
-        numbers = top.row_numbers
-        index = np.searchsorted(numbers, marks.row)
-        is_there = numbers.take(index, mode="clip") == marks.row if numbers.size else marks.row < 0
+        index, is_there = _find_rows(top.row_numbers, marks.row)
         return list_first_candidates(
             top, index[is_there], marks.gain[is_there], choices, listing,
             None if self.appended is None else ranking.end,
+            np.extract(*_find_rows(top.row_numbers, self.below)[::-1]),
         )  # fmt: skip
 
     def _last_ranks(self) -> FloatArray:
@@ -336,6 +336,12 @@ class _Rules:
             rows, marks = ranking.with_row_numbers(rows), ranking.with_row_numbers(marks)
         few = Candidates.of_marks(rows, ranking.n_users, ranking.order, falling=ranking.falling)
         return count_at_marks(few, marks, ties)
+
+
+def _find_rows(numbers: IntArray, rows: IntArray) -> tuple[IntArray, BoolArray]:
+    """Positions of rows among ascending row numbers, and which of them are there."""
+    index = np.searchsorted(numbers, rows)
+    return index, numbers.take(index, mode="clip") == rows if numbers.size else rows < 0
 
 
 def _close_gaps(user: IntArray, rank: FloatArray, gaps: Marks | None) -> FloatArray:
