@@ -296,6 +296,41 @@ def test_comparisons_are_the_same(tmp_path):
     assert found == wanted
 
 
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("metric", "side"),
+    [
+        ("ndcg@3", {}),
+        ("rr", {"scope": "appended"}),
+        ("accuracy@3", {"n_items": 9}),
+        ("list_length@3", {}),
+        ("personalization@3", {}),
+        ("novelty@3", {"train": {"007": ["x"]}}),
+        ("coverage@3", {"catalogue": ["x", "y"]}),
+        ("ild@3", {"items": {"x": ["a"], "y": ["b"]}}),
+    ],
+)
+def test_rankings_whose_scores_are_all_dropped_are_those_in_memory(
+    metric, side, extension, tmp_path
+):
+    path = tmp_path / f"rankings.{extension}"
+    rows = pl.DataFrame({"user": ["007", "u"], "item": ["x", "y"], "score": [np.nan] * 2})
+    write = {"csv": rows.write_csv, "parquet": rows.write_parquet}[extension]
+    write(path)
+    truth = {"007": ["x"], "u": ["z"]}
+    options = {"bad_scores": "drop", "no_overlap": "allow", **side}
+    found = {}
+    for engine in ("memory", "disk"):
+        result = rm.evaluate(path, truth, metric, engine=engine, **options)
+        several = rm.compare({"a": path, "b": path}, truth, metric, engine=engine, **options)
+        shown = str(result.show("007"))
+        found[engine] = (
+            repr(result[metric]), repr(several.estimates[metric, "b"]),
+            result.values_by_user.rows(), shown,
+        )  # fmt: skip
+    assert found["disk"] == found["memory"]
+
+
 def test_progress_has_speed_and_time_left():
     said = []
     with report_progress_to(said.append):

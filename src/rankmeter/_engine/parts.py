@@ -220,11 +220,12 @@ class InParts(InFrame):
 
     def rows_per_user(self) -> IntArray:
         sizes = self._map(lambda rows: InFrame(rows).rows_per_user())
-        return np.concatenate([*sizes])
+        return np.concatenate([np.zeros(0, dtype=np.int64), *sizes])
 
     @cache  # noqa: B019 - as long as the rows
     def _distinct_ids(self, role: str) -> Ids:
-        return distinct_ids([IdSeries(ids) for ids in self._map(lambda rows: rows[role].unique())])
+        ids = self.cut.nothing[role], *self._map(lambda rows: rows[role].unique())
+        return distinct_ids([*map(IdSeries, ids)])
 
     def _map(self, work: Callable[[pl.DataFrame], _T]) -> Iterator[_T]:
         parts = self.filled_parts()
