@@ -54,6 +54,11 @@ def batch(seed, n_users=200, *, max_length=12, n_items=16, ties=False, grades=GR
 CUTOFFS = (None, 1, 3, 10, 40)
 
 
+def held(frame, engine):
+    """A frame in the form that an engine reads: what is in memory stays there."""
+    return frame.lazy() if engine == "disk" else frame
+
+
 def of(spec):
     """Cutoffs and options of a metric: all combinations of the values of all options."""
     cutoffs = CUTOFFS if spec.cutoff else (None,)

@@ -131,7 +131,8 @@ class Alignment:
         "An item repeated in one ranking: ``error``, ``best`` (keep its best rank; items below "
         "move up), ``first`` (the best one counts, its repetitions occupy ranks), ``each`` (count "
         "every occurrence: shares of the relevant items can exceed 1), ``unchecked`` (as "
-        "``error``).",
+        "``error``, but rankings in Spark are not searched for repeated items that are not "
+        "judged).",
         inputs=RANKINGS,
     )
     judgements: Literal["error", "max", "last", "sum"] = declare_choice(

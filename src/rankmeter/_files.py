@@ -31,16 +31,15 @@ def report_progress_to(show: Callable[[str], None]) -> Iterator[None]:
 
 
 def with_progress(pieces: Iterable[_T], task: str, n_parts: int, n_rows: int) -> Iterator[_T]:
-    """Yield the parts; after each, report the share done, rows per second and time left."""
+    """Yield the parts; report the share that is done, rows per second and time left."""
     show, start = _LISTENER.get(), time.monotonic()
     for done, part in enumerate(pieces, start=1):
+        yield part  # it is done when the next one is asked for
         if show is not None:
             passed = max(time.monotonic() - start, 1e-9)
             share = done / n_parts
-            rate = n_rows * share / passed
-            time_left = _format_duration(passed / share - passed)
-            show(f"{task}: {share:.0%}, {rate:,.0f} rows/s, {time_left} left")
-        yield part
+            left = "" if done == n_parts else f", {_format_duration(passed / share - passed)} left"
+            show(f"{task}: {share:.0%}, {n_rows * share / passed:,.0f} rows/s{left}")
 
 
 def _format_duration(duration: float) -> str:

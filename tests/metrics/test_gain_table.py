@@ -30,7 +30,9 @@ def test_it_is_the_same_as_gains_written_into_the_truth(engine, relevant):
     written = {u: {i: TABLE.get(g, g) for i, g in at.items()} for u, at in truth.items()}
     threshold = ">0" if relevant == ">0" else ">=0.1"
     wanted = rm.evaluate(rankings, written, METRICS, relevant=threshold)
-    ours = rm.evaluate(rankings, truth, METRICS, relevant=relevant, gains=TABLE, engine=engine)
+    rows = [(user, item, score) for user, at in rankings.items() for item, score in at.items()]
+    shown = cases.held(pl.DataFrame(rows, ["user", "item", "score"], orient="row"), engine)
+    ours = rm.evaluate(shown, truth, METRICS, relevant=relevant, gains=TABLE, engine=engine)
     assert values(ours) == pytest.approx(values(wanted), rel=1e-12)
     assert values(ours) != values(rm.evaluate(rankings, truth, METRICS, relevant=relevant))
 

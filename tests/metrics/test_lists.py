@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 
 import numpy as np
@@ -14,7 +13,6 @@ from scipy.sparse import csr_array
 import cases
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._engine.parts import cut_into_parts
 from rankmeter.errors import (
     DataError,
     IdTypeError,
@@ -369,8 +367,6 @@ def test_scores_and_ranks_have_no_lists():
 @pytest.mark.parametrize("ties", ["item", "input", "item-descending"])
 def test_rankings_in_pieces_have_the_lists_of_those_in_memory(order, ties, tmp_path, monkeypatch):
     monkeypatch.setattr("rankmeter._engine.choose._LARGEST_PIECE", 200)
-    small = functools.partial(cut_into_parts, rows=300)
-    monkeypatch.setattr("rankmeter._engine.choose.cut_into_parts", small)
     rng = np.random.default_rng(1)
     rows = pl.DataFrame({"user": rng.integers(0, 60, 3000), "item": rng.integers(0, 90, 3000)})
     rows = rows.unique(maintain_order=True)

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import warnings
-from functools import partial
 
 import numpy as np
 import polars as pl
@@ -17,18 +16,11 @@ import pytest
 
 import rankmeter as rm
 from command_line import rankmeter
-from rankmeter._engine.parts import cut_into_parts
 from rankmeter.errors import (
     NotEnoughMemoryError,
     RankmeterError,
     UsageError,
 )
-
-
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch):
-    small = partial(cut_into_parts, rows=700)
-    monkeypatch.setattr("rankmeter._engine.choose.cut_into_parts", small)
 
 
 def named(frame):
@@ -189,6 +181,8 @@ def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
         assert plan.to_dict()["engine"] == plan.engine
     assert rm.evaluate(path, truth, engine="memory").plan.engine == ""
     assert rm.evaluate(rankings, truth, memory="64MiB").plan.engine == ""
+    note = rm.evaluate(rankings, truth, engine="disk").plan.engine
+    assert note == "memory: polars DataFrame is in memory already"
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import random
 import re
 import shutil
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -335,8 +337,21 @@ def test_progress_has_speed_and_time_left():
     said = []
     with report_progress_to(said.append):
         assert [*with_progress(iter("abc"), "counting", 3, 900)] == ["a", "b", "c"]
-    assert said[-1].startswith("counting: 100%, ")
+    assert [line.partition(",")[0] for line in said] == [
+        "counting: 33%", "counting: 67%", "counting: 100%",
+    ]  # fmt: skip
     assert said[0].endswith(" left")
+    assert said[-1].endswith("rows/s")  # and nothing of a time: other work follows
+
+
+def test_nothing_is_done_before_it_was_used():
+    said, part = [], iter(())
+    with report_progress_to(said.append):
+        part = with_progress(iter("ab"), "measuring", 2, 10)
+        next(part)
+        assert said == []
+        next(part)
+        assert [line.partition(",")[0] for line in said] == ["measuring: 50%"]
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -404,7 +419,7 @@ def test_a_source_is_read_once_and_twice_only_if_nothing_is_written(
     n_pieces = len({*called})
     if is_sorted:
         assert sum(spools) < 60 * n_pieces  # the first rows of a piece, of one user
-        assert len(called) == 2 * n_pieces + 1  # and a look at the types
+        assert len(called) <= 2 * n_pieces + 5  # and a look at the types, and at the first part
     else:
         assert sum(spools) == rankings.height
         assert len(called) <= n_pieces + 8  # and a look whether they are sorted
@@ -425,6 +440,37 @@ def test_users_with_many_rows_are_divided_again_and_one_above_the_memory_is_name
     assert_same(Memory().open(judged, cut).run(plan)[""], wanted)
     with pytest.raises(NotEnoughMemoryError, match=r"user 60 has 400 rows, .* such as a filler"):
         cut_into_parts(tables, 250 * 399, rows=50)
+
+
+def test_sorted_users_that_fit_one_by_one_are_not_refused_together():
+    """A part of pieces next to each other can be larger than the memory; its users are not."""
+    users = np.repeat([1, 2, 3], [390, 390, 20])
+    frame = pl.DataFrame({"user": users, "item": np.arange(800), "score": np.arange(800.0)})
+    judged, tables = unify_all_id_types(read_truth({1: [3], 2: [400]}), {"": opened(frame, 100)})
+    cut = cut_into_parts(tables, 250 * 400, rows=200)
+    wanted = Memory().open(judged, {"": read_rankings(frame)}).run(resolve_plan(METRICS))[""]
+    assert_same(Memory().open(judged, cut).run(resolve_plan(METRICS))[""], wanted)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
+@pytest.mark.usefixtures("small_pieces")
+def test_temporary_files_end_with_what_needs_them(tmp_path):
+    """Those of an evaluation with it, also where all items were asked for."""
+    rankings, truth = some()
+    rankings.write_parquet(tmp_path / "r.parquet", row_group_size=300)
+    before = len([*Path("/proc/self/fd").iterdir()])
+    for _ in range(3):
+        result = rm.evaluate(
+            tmp_path / "r.parquet",
+            truth,
+            ["rr", "coverage"],
+            engine="disk",
+            n_items=900,
+            catalogue=900,
+        )
+        result.show(7, "rr")
+    gc.collect()
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 
 def test_a_disk_without_room_is_said_before_the_work(monkeypatch):

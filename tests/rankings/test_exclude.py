@@ -6,16 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+import cases
 import rankmeter as rm
 from rankmeter.errors import DuplicateError, UsageError
 
 METRICS = ["rr", "ndcg@3", "ap", "n_ranked", "judged@3"]
 ORDERS = ["score", "rank", "list"]
-
-
-def held(frame, engine):
-    """A frame where the engine reads it: a frame in memory stays there."""
-    return frame.lazy() if engine == "disk" else frame
 
 
 def rankings(order, *, names="{}"):
@@ -53,7 +49,7 @@ def truth(names="{}"):
 def test_excluding_is_leaving_the_rows_out(order, names, engine):
     frame, judged = rankings(order, names=names), truth(names)
     wanted = rm.evaluate(without(frame), judged, METRICS)
-    found = rm.evaluate(frame, judged, METRICS, exclude="self", engine=engine)
+    found = rm.evaluate(cases.held(frame, engine), judged, METRICS, exclude="self", engine=engine)
     assert found.per_user.equals(wanted.per_user)
     assert found.counts["excluded_items"] == frame.height - without(frame).height > 0
     assert "excluded items" in found.facts()
@@ -78,7 +74,8 @@ def test_metrics_of_what_was_shown_see_the_rest(order, engine):
     metrics = ["coverage@3", "novelty@3"]
     side = {"catalogue": 100, "train": frame}
     wanted = rm.evaluate(without(frame), judged, metrics, **side)
-    found = rm.evaluate(frame, judged, metrics, exclude="self", engine=engine, **side)
+    shown = cases.held(frame, engine)
+    found = rm.evaluate(shown, judged, metrics, exclude="self", engine=engine, **side)
     assert [found[m].mean for m in metrics] == [wanted[m].mean for m in metrics]
 
 
@@ -87,10 +84,10 @@ def test_any_number_of_repetitions_is_left_out_of_what_was_shown(engine):
     frame = pl.DataFrame({"user": ["a"] * 5, "item": ["a", "a", "a", "b", "c"]})
     asked = {"duplicates": "each", "exclude": "self", "catalogue": 4, "engine": engine}
     for rows in (frame, frame.with_columns(score=-pl.int_range(pl.len()).cast(pl.Float64))):
-        found = rm.evaluate(held(rows, engine), {"a": {"c"}}, ["coverage@2", "rr"], **asked)
+        found = rm.evaluate(cases.held(rows, engine), {"a": {"c"}}, ["coverage@2", "rr"], **asked)
         assert [found["coverage@2"].mean, found["rr"].mean] == [0.5, 0.5]
     ranks = frame.with_columns(rank=pl.int_range(1, pl.len() + 1))
-    result = rm.evaluate(held(ranks, engine), {"a": {"c"}}, "coverage@2", **asked)
+    result = rm.evaluate(cases.held(ranks, engine), {"a": {"c"}}, "coverage@2", **asked)
     assert result["coverage@2"].mean == 0.5
 
 
@@ -98,7 +95,7 @@ def test_any_number_of_repetitions_is_left_out_of_what_was_shown(engine):
 def test_a_given_rank_that_moves_up_has_no_tie_with_the_item_that_is_left_out(engine):
     rows = pl.DataFrame({"user": ["a"] * 4, "item": [*"abcd"], "rank": [1, 2, 3, 3]})
     asked = {"exclude": "self", "engine": engine}
-    rows = held(rows, engine)
+    rows = cases.held(rows, engine)
     result = rm.evaluate(rows, {"a": {"b", "c", "d"}}, ["rr", "ap", "recall@3"], **asked)
     assert [result[m].mean for m in ("rr", "ap", "recall@3")] == [1, 1, 1]
     later = rm.evaluate(rows, {"a": {"c"}}, ["rr(ties=item)", "rr(ties=item-descending)"], **asked)

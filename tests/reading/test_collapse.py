@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import cases
 import rankmeter as rm
 from rankmeter.errors import ColumnError, DataError, DuplicateError, UsageError
 
@@ -55,7 +56,8 @@ def test_a_document_is_at_the_place_of_its_best_chunk(rule, order, engine):
     frame = chunks(order)
     plain = by_hand(frame, order)
     wanted = rm.evaluate(plain, TRUTH, METRICS)
-    found = rm.evaluate(frame, TRUTH, METRICS, collapse=RULES[rule], engine=engine)
+    shown = cases.held(frame, engine)
+    found = rm.evaluate(shown, TRUTH, METRICS, collapse=RULES[rule], engine=engine)
     assert found.per_user.equals(wanted.per_user)
     documents = sum(map(len, plain.values()))
     assert found.counts["collapsed_items"] == frame.height - documents
@@ -109,9 +111,11 @@ def test_compare_curve_and_explain_collapse():
 
 @pytest.mark.parametrize("engine", ["memory", "disk"])
 def test_a_chunk_that_is_repeated_is_an_error(engine):
-    rows = pl.DataFrame({"user": ["q", "q"], "item": ["a#1", "a#1"]})
+    rows = cases.held(pl.DataFrame({"user": ["q", "q"], "item": ["a#1", "a#1"]}), engine)
     with pytest.raises(DuplicateError, match=r"repeats parts of items, .* item 'a#1'"):
-        rm.evaluate(rows, {"q": {"a"}}, "rr", collapse="before:#", engine=engine)
+        rm.evaluate(
+            cases.held(rows, engine), {"q": {"a"}}, "rr", collapse="before:#", engine=engine
+        )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import time
@@ -15,7 +14,6 @@ import cases
 import rankmeter as rm
 from command_line import rankmeter
 from pages import page_of
-from rankmeter._engine.parts import cut_into_parts
 from rankmeter.errors import DataError, UsageError
 from rankmeter.metrics import METRICS, register, unregister
 
@@ -181,9 +179,7 @@ def test_data_that_have_changed_are_noticed():
         result.show("ann")
 
 
-def test_users_of_rankings_on_disk_are_read_again(tmp_path, monkeypatch):
-    small = functools.partial(cut_into_parts, rows=1)
-    monkeypatch.setattr("rankmeter._engine.choose.cut_into_parts", small)
+def test_users_of_rankings_on_disk_are_read_again(tmp_path):
     path = tmp_path / "run.csv"
     path.write_text("user,item,score\nann,a,2\nann,b,1\n", "utf-8")
     result = rm.evaluate(path, {"ann": {"b"}}, "rr", engine="disk")

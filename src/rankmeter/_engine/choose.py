@@ -85,6 +85,10 @@ class Reading:
         if in_pieces is not None:
             limit = format_bytes(self.disk_memory_limit)
             description = f"disk: rankings are measured in parts of users, {limit} of memory"
+            if in_pieces.rows.in_memory:
+                is_file = isinstance(data, str | PathLike)
+                why = "cannot be read in pieces" if is_file else "is in memory already"
+                description = f"memory: {in_pieces.source} {why}"
             return replace(in_pieces, origin=replace(in_pieces.origin, engine=description))
         name = data if isinstance(data, str | PathLike) else type(data).__name__
         why = (

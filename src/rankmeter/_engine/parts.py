@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
@@ -18,7 +18,13 @@ import polars as pl
 
 from rankmeter._evidence.hits import IntArray
 from rankmeter._files import with_progress
-from rankmeter._rankings.codes import THREADS, distinct_ids, map_in_threads, part_by_hash
+from rankmeter._rankings.codes import (
+    THREADS,
+    distinct_ids,
+    map_in_threads,
+    part_by_hash,
+    shares_of_parts,
+)
 from rankmeter._reading.by_user import Division, Ids, IdSeries, InFrame
 from rankmeter._reading.chunks import Packed, Spool, check_disk_space
 from rankmeter._reading.memory import format_bytes
@@ -60,9 +66,12 @@ def cut_into_parts(
         return dict(tables)
     most = memory // _PER_ROW
     size = rows or max(most // (THREADS + 1), 1)
-    cuts: Mapping[str, Cut] | None = None
+    cuts: Mapping[str, Cut] = {}
     if len(opened) == 1:
-        cuts = {name: cut for name, table in opened.items() if (cut := _keep_sorted(table, size))}
+        ((name, table),) = opened.items()
+        cut = _keep_sorted(table, size)
+        if cut is not None and cut.heights.max() <= most:  # else users are cut one from the other
+            cuts = {name: cut}
     cuts = cuts or _cut_by_hash(opened, size)
     heights = np.sum([cut.heights for cut in cuts.values()], axis=0)
     if heights.max() > most:
@@ -95,6 +104,28 @@ def _large_user_error(parts: Sequence[pl.DataFrame], memory: int) -> NotEnoughMe
         f" Is it the id of several users, such as a filler? Leave these rows out, or give it more "
         f"`memory`."
     )
+
+
+def ask_parts(
+    doubts: Sequence[Callable[[Table, Table], str]], rankings: Table, truth: Table
+) -> list[str]:
+    """What doubts about all rows say of the first part; empty unless all other parts agree.
+
+    So where there is no reason to doubt, one part is read. Parts without judgments have no say.
+    """
+    said: dict[int, str] = {}
+    for build_part in shares_of_parts([truth, rankings]):
+        _, (judged, part) = build_part()
+        if not part.height or (truth.height and not judged.height):
+            continue
+        texts = {n: doubts[n](part, judged) for n in said or range(len(doubts))}
+        if not said and part.height < rankings.rows.n_rows:
+            looked_at = f" (numbers of {part.height:,} of {rankings.rows.n_rows:,} rows)"
+            texts = {n: text and text + looked_at for n, text in texts.items()}
+        said = {n: said.get(n, text) for n, text in texts.items() if text}
+        if not said:
+            break
+    return [said.get(n, "") for n in range(len(doubts))]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -196,6 +227,7 @@ class InParts(InFrame):
 
     cut: Cut
     ahead: int
+    known_ids: dict[str, Ids] = field(default_factory=dict)  # users or items, once asked for
     in_memory = False
 
     @property
@@ -222,10 +254,11 @@ class InParts(InFrame):
         sizes = self._map(lambda rows: InFrame(rows).rows_per_user())
         return np.concatenate([np.zeros(0, dtype=np.int64), *sizes])
 
-    @cache  # noqa: B019 - as long as the rows
     def _distinct_ids(self, role: str) -> Ids:
-        ids = self.cut.nothing[role], *self._map(lambda rows: rows[role].unique())
-        return distinct_ids([*map(IdSeries, ids)])
+        if role not in self.known_ids:
+            ids = self.cut.nothing[role], *self._map(lambda rows: rows[role].unique())
+            self.known_ids[role] = distinct_ids([*map(IdSeries, ids)])
+        return self.known_ids[role]
 
     def _map(self, work: Callable[[pl.DataFrame], _T]) -> Iterator[_T]:
         parts = self.filled_parts()
@@ -362,14 +395,14 @@ def _divide(rows: pl.DataFrame, n: int, seed: int) -> list[tuple[int, Packed]]:
 def _write_by_hash(table: Table, n: int) -> _Writing:
     written, pieces = _Writing(n), _rows_of(table).pieces
     scanned = _scan(table, lambda rows: _divide(rows, n, 0), "cutting the rankings by user")
-    for number, (piece, divided) in enumerate(scanned):
+    for piece, divided in scanned:
+        if piece.height and not any(written.heights):
+            n_bytes = sum(len(packed.content) for _, packed in divided)
+            needed = n_bytes * pieces.n_rows // piece.height
+            check_disk_space(needed, f"Cutting {table.source} into parts of users")
         written.note(piece)
         for part, packed in divided:
             written.write(part, packed)
-        if number == 0 and piece.height:
-            n_bytes = sum(len(packed.content) for _, packed in divided)
-            needed = n_bytes * (pieces.n_rows - piece.height) // piece.height
-            check_disk_space(needed, f"Cutting {table.source} into parts of users")
     return written
 
 

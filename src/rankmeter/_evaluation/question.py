@@ -17,6 +17,7 @@ import polars as pl
 from rankmeter._annexes import annex
 from rankmeter._choices import CHOICES, RELEVANT_FORMS, active_choices, format_value
 from rankmeter._engine.choose import Reading
+from rankmeter._engine.parts import ask_parts
 from rankmeter._engine.side import Given, Side, read_side
 from rankmeter._rankings.kind import RankingKind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
@@ -31,7 +32,7 @@ from rankmeter._reading.doubts import (
     swap_caution,
     threshold_caution,
 )
-from rankmeter._reading.fillers import filler_caution
+from rankmeter._reading.fillers import filler_caution, filler_error
 from rankmeter._reading.near_ids import near_caution
 from rankmeter._reading.objects import names_row
 from rankmeter._reading.read import is_records, lists_of_records
@@ -210,10 +211,15 @@ _DOUBTS = (
 
 
 def _with_doubts(table: Table, judged: Table) -> Table:
-    if not table.rows.in_memory:
-        return table
-    for doubt in _DOUBTS:
-        table = table.with_caution(doubt(table, judged))
+    """Add cautions; refuse fillers of rankings that were not read whole before."""
+    if table.rows.division is None:
+        texts = [doubt(table, judged) for doubt in _DOUBTS]
+    else:
+        refusal, *texts = ask_parts([filler_error, *_DOUBTS], table, judged)
+        if refusal:
+            raise DataError(refusal)
+    for text in texts:
+        table = table.with_caution(text)
     return table
 
 

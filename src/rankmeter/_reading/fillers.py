@@ -24,14 +24,21 @@ _FILLERS: Mapping[str, tuple[Any, ...]] = {
 
 def refuse_fillers(table: Table, side: str) -> None:
     """Refuse −1, the empty text or ``<pad>`` at the ends of lists, or with the lowest scores."""
+    if text := filler_error(table, side=side):
+        raise DataError(text)
+
+
+def filler_error(table: Table, _: Table | None = None, *, side: str = "rankings") -> str:
+    """The text of the error of `refuse_fillers`; empty if there are no fillers."""
     for filler in _possible_fillers(table):
         if n := _count_filled_lists(filler, table):
-            raise DataError(
+            return (
                 f"{counted(n, 'list')} of the {side} ({table.source}) "
                 f"{'end' if n > 1 else 'ends'} in {brief(filler)}, which fills empty places: on "
                 f"both sides it would be a hit. Leave it out: [item for item in items "
                 f"if item != {filler!r}], or, in an array, np.ma.masked_equal(ids, {filler!r})."
             )
+    return ""
 
 
 def filler_caution(rankings: Table, truth: Table) -> str:
