@@ -444,7 +444,7 @@ def test_users_with_many_rows_are_divided_again_and_one_above_the_memory_is_name
 
 def test_sorted_users_that_fit_one_by_one_are_not_refused_together():
     """A part of pieces next to each other can be larger than the memory; its users are not."""
-    users = np.repeat([1, 2, 3], [390, 390, 20])
+    users = np.repeat([1, 2, 3], [20, 390, 390])
     frame = pl.DataFrame({"user": users, "item": np.arange(800), "score": np.arange(800.0)})
     judged, tables = unify_all_id_types(read_truth({1: [3], 2: [400]}), {"": opened(frame, 100)})
     cut = cut_into_parts(tables, 250 * 400, rows=200)
