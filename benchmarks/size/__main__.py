@@ -20,17 +20,15 @@ from speed.page import command, memory, seconds, table
 
 METRICS = ["ndcg@10", "map@100", "recall@100"]
 WAYS = {
-    "unchecked": {"engine": "disk", "duplicates": "unchecked"},
     "disk": {"engine": "disk"},
     "memory": {"engine": "memory"},
     "floor": {},
 }
 """What is measured; the floor is a scan and a join by Polars, which measures nothing."""
 
-TITLES = {"unchecked": "disk, unchecked"}
 LARGEST = {"memory": 100_000_000}
 """The most rows that a way is tried with: in memory they need about 60 bytes each."""
-KINDS = {"disk": "first", "unchecked": "second", "memory": "second", "floor": "floor"}
+KINDS = {"disk": "first", "memory": "second", "floor": "floor"}
 """How the chart draws a way."""
 
 WORK = """
@@ -77,14 +75,9 @@ def page(measured: dict[str, dict[int, dict]], asked: str) -> tuple[str, str]:
             text = one and f"{seconds(one['seconds'])}, {each} a row, {memory(one['peak'])}"
             cells.append(text or "–")
         lines.append((f"{n / 1e6:,g} million", *cells))
-    head = ("rows", *(TITLES.get(way, way) for way in measured))
-    took = {
-        TITLES.get(way, way): {n: [one["seconds"]] for n, one in found.items()}
-        for way, found in measured.items()
-    }
-    kinds = {TITLES.get(way, way): kind for way, kind in KINDS.items()}
-    text = f"{table(head, lines)}\n\n`{asked}`, {os.cpu_count()} cores.\n"
-    return text, growth(f"{len(METRICS)} metrics of shuffled rows on one machine", took, kinds)
+    took = {way: {n: [one["seconds"]] for n, one in of.items()} for way, of in measured.items()}
+    text = f"{table(('rows', *measured), lines)}\n\n`{asked}`, {os.cpu_count()} cores.\n"
+    return text, growth(f"{len(METRICS)} metrics of shuffled rows on one machine", took, KINDS)
 
 
 def main() -> None:

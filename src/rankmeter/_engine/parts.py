@@ -35,6 +35,12 @@ from rankmeter.errors._checks import brief
 
 _PER_ROW = 250
 """Bytes for a row of each part that is measured at the same time."""
+_HELD = 8
+"""This part of the memory holds rows at most until they are written."""
+_SHORT = 2**18
+"""Bytes of a part that are worth a place of their own in the temporary file."""
+_FILLED = 0.8
+"""Share of the memory that parts fill if they have one size, which hashes make of nearly all."""
 
 _T = TypeVar("_T")
 _ReadRows = Callable[[], "pl.DataFrame"]  # Polars is not used while this is imported
@@ -65,14 +71,14 @@ def cut_into_parts(
     if not opened:
         return dict(tables)
     most = memory // _PER_ROW
-    size = rows or max(most // (THREADS + 1), 1)
+    size = rows or max(int(_FILLED * most) // (THREADS + 1), 1)
     cuts: Mapping[str, Cut] = {}
     if len(opened) == 1:
         ((name, table),) = opened.items()
         cut = _keep_sorted(table, size)
         if cut is not None and cut.heights.max() <= most:  # else users are cut one from the other
             cuts = {name: cut}
-    cuts = cuts or _cut_by_hash(opened, size)
+    cuts = cuts or _cut_by_hash(opened, size, memory // _HELD)
     heights = np.sum([cut.heights for cut in cuts.values()], axis=0)
     if heights.max() > most:
         raise _large_user_error([cut.read(int(heights.argmax())) for cut in cuts.values()], memory)
@@ -309,10 +315,15 @@ def _id_types(table: Table) -> dict[str, pl.DataType]:
 
 
 class _Writing:
-    """Rows that are written to one temporary file, by the number of their part."""
+    """Rows that are written to one temporary file, by the number of their part.
 
-    def __init__(self, n: int) -> None:
-        self.spool = Spool()
+    About `room` bytes are held before, so that what is written of a part is not short.
+    """
+
+    def __init__(self, n: int, room: int) -> None:
+        self.spool, self.room = Spool(), room
+        self.held: dict[int, list[pl.DataFrame]] = {}
+        self.n_held = 0
         self.chunks: list[list[_ReadRows]] = [[] for _ in range(n)]
         self.heights = [0] * n
         self.counts, self.empty = Counter[str](), list[pl.Series]()
@@ -328,9 +339,27 @@ class _Writing:
         self.chunks[part].append(read)
         self.heights[part] += height
 
-    def write(self, part: int, packed: Packed) -> None:
-        """Write packed rows of a part."""
-        self.add(part, packed.height, self.spool.append(packed))
+    def hold(self, rows: pl.DataFrame, ends: Sequence[int], first: int = 0) -> bool:
+        """Hold rows of the parts from `first` on, which end at `ends`; whether there is no room."""
+        for part, (start, end) in enumerate(pairwise([0, *ends]), first):
+            if start < end:
+                self.held.setdefault(part, []).append(rows[start:end])
+        self.n_held += int(rows.estimated_size())
+        return self.n_held > min(self.room, _SHORT * len(ends))
+
+    def write(self) -> int:
+        """Write the rows that are held; return the number of bytes."""
+        parts, n_bytes = [*self.held], 0
+
+        def pack(n: int) -> Packed:
+            return Spool.pack(pl.concat(self.held[parts[n]]))
+
+        for part, packed in zip(parts, map_in_threads(pack, len(parts)), strict=True):
+            self.add(part, packed.height, self.spool.append(packed))
+            n_bytes += len(packed.content)
+        self.held.clear()
+        self.n_held = 0
+        return n_bytes
 
     def cut(self, division: Division) -> Cut:
         heights = np.array(self.heights, dtype=np.int64)
@@ -343,7 +372,7 @@ def _keep_sorted(table: Table, size: int) -> Cut | None:
 
     Only the first rows of a piece are written, if their user began before it.
     """
-    written, starts, last = _Writing(0), list[pl.Series](), None
+    written, starts, last = _Writing(0, 0), list[pl.Series](), None
     scanned = _scan(table, lambda rows: rows["user"].is_sorted(), "checking the sorted rankings")
     for n, (piece, is_sorted) in enumerate(scanned):
         users, height = piece.frame["user"], piece.height
@@ -355,7 +384,7 @@ def _keep_sorted(table: Table, size: int) -> Cut | None:
         head = 0 if last is None else int(users.search_sorted(last, side="right"))
         last = users[-1]
         if 0 < head < height:
-            written.write(-1, Spool.pack(piece.frame[:head]))
+            written.add(-1, head, written.spool.write(piece.frame[:head]))
         elif head:
             written.add(-1, height, partial(_read_rows, table, n, 0))
             continue
@@ -371,38 +400,33 @@ def _keep_sorted(table: Table, size: int) -> Cut | None:
 # All others are written
 
 
-def _cut_by_hash(opened: Mapping[str, Table], size: int) -> dict[str, Cut]:
+def _cut_by_hash(opened: Mapping[str, Table], size: int, room: int) -> dict[str, Cut]:
     """Cut rankings into parts that together have about `size` rows."""
     n = max(-(-sum(_rows_of(table).pieces.n_rows for table in opened.values()) // size), 1)
-    written = {name: _write_by_hash(table, n) for name, table in opened.items()}
+    written = {name: _write_by_hash(table, n, room) for name, table in opened.items()}
     finer = _divide_large_parts([*written.values()], range(n), size, seed=1)
     division = _ByHash(n, finer=finer)
     return {name: one.cut(division) for name, one in written.items()}
 
 
-def _divide(rows: pl.DataFrame, n: int, seed: int) -> list[tuple[int, Packed]]:
-    """Pack the rows of each of `n` parts, in their order."""
+def _divide(rows: pl.DataFrame, n: int, seed: int) -> tuple[pl.DataFrame, list[int]]:
+    """Order rows by their part, of `n`; return also where each part ends."""
     number = part_by_hash(n, IdSeries(rows["user"]), seed)
-    rows = rows[np.argsort(number, kind="stable")]
     ends = np.cumsum(np.bincount(number, minlength=n)).tolist()
-    return [
-        (part, Spool.pack(rows[start:end]))
-        for part, (start, end) in enumerate(pairwise([0, *ends]))
-        if start < end
-    ]
+    return rows[np.argsort(number, kind="stable")], ends
 
 
-def _write_by_hash(table: Table, n: int) -> _Writing:
-    written, pieces = _Writing(n), _rows_of(table).pieces
-    scanned = _scan(table, lambda rows: _divide(rows, n, 0), "cutting the rankings by user")
-    for piece, divided in scanned:
-        if piece.height and not any(written.heights):
-            n_bytes = sum(len(packed.content) for _, packed in divided)
-            needed = n_bytes * pieces.n_rows // piece.height
-            check_disk_space(needed, f"Cutting {table.source} into parts of users")
+def _write_by_hash(table: Table, n: int, room: int) -> _Writing:
+    written, n_rows = _Writing(n, room), _rows_of(table).pieces.n_rows
+    for piece, divided in _scan(table, lambda rows: _divide(rows, n, 0), "cutting by user"):
         written.note(piece)
-        for part, packed in divided:
-            written.write(part, packed)
+        if written.hold(*divided):
+            is_first = not len(written.spool)
+            n_bytes = written.write()
+            if is_first:
+                needed = n_bytes * (n_rows - sum(written.heights)) // sum(written.heights)
+                check_disk_space(needed, f"Cutting {table.source} into parts of users")
+    written.write()
     return written
 
 
@@ -422,8 +446,9 @@ def _divide_large_parts(
             written.chunks += [[] for _ in range(n)]
             written.heights += [0] * n
             for read in chunks:
-                for part, packed in _divide(read(), n, seed):
-                    written.write(start + part, packed)
+                if written.hold(*_divide(read(), n, seed), start):
+                    written.write()
+            written.write()
         deeper = _divide_large_parts(systems, range(start, start + n), size, seed + 1)
         finer[number] = _ByHash(n, start, seed, deeper)
     return finer

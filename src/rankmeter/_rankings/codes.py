@@ -56,13 +56,21 @@ FEW = 4000
 
 
 class Codes:
-    """Codes of users: their index among the sorted ids. `codes` are known codes of some columns."""
+    """Codes of users: their index among the sorted ids.
 
-    def __init__(self, users: Ids | pl.Series, codes: Sequence[tuple[Ids, IntArray]] = ()) -> None:
+    `codes` are known codes of some columns, and `n_rows` is how many ids will be looked up.
+    """
+
+    def __init__(
+        self,
+        users: Ids | pl.Series,
+        codes: Sequence[tuple[Ids, IntArray]] = (),
+        n_rows: int = 0,
+    ) -> None:
         self.users, self._known = as_ids(users), [*codes]
         self.n = len(users)
         self.low: int | None = None
-        if (ends := _dense_range([self.users])) is not None:
+        if (ends := _dense_range([self.users], n_rows)) is not None:
             self.low = ends[0]
             self.table = np.full(ends[1] - ends[0] + 1, -1, dtype=np.int64)
             self.table[_offsets_from_lowest(self.users, ends[0])] = np.arange(self.n)
@@ -73,7 +81,7 @@ class Codes:
         columns = _user_columns(tables)
         filled = [ids for ids in columns if len(ids)]
         if _are_few(filled) or _dense_range(filled) is not None:
-            return cls(distinct_ids(columns))
+            return cls(distinct_ids(columns), n_rows=sum(map(len, filled)))
         codes = cls(_unique_ids([ids.fold.values for ids in filled]))
         codes._known = [(ids, codes._spread_codes(ids)) for ids in filled]
         return codes
@@ -178,13 +186,13 @@ def _are_few(columns: Sequence[Ids]) -> bool:
     return objects or sum(map(len, columns)) <= FEW or not can_compute()
 
 
-def _dense_range(columns: Sequence[Ids]) -> tuple[int, int] | None:
-    """Return (min, max) of dense integer ids, else None."""
+def _dense_range(columns: Sequence[Ids], n_rows: int = 0) -> tuple[int, int] | None:
+    """Return (min, max) of integer ids, dense for their number or for `n_rows`; else None."""
     if not columns or not all(map(len, columns)) or columns[0].type == "String":
         return None
     lows, highs = zip(*(part.min_and_max() for part in columns), strict=True)
     low, high = min(lows), max(highs)
-    return (low, high) if are_dense(low, high, sum(map(len, columns))) else None
+    return (low, high) if are_dense(low, high, max(n_rows, sum(map(len, columns)))) else None
 
 
 def are_dense(low: int, high: int, n: int) -> bool:
@@ -254,21 +262,21 @@ def partition_users(n: int, tables: Sequence[Table]) -> list[Callable[[], Share]
 def shares_of_parts(tables: Sequence[Table]) -> list[Callable[[], Share]]:
     """The same for tables of which some are cut into parts: the others are divided like these."""
     division = next(t.rows.division for t in tables if t.rows.division is not None)
-    of_rows = [None if t.rows.division else division.numbers(t.users) for t in tables]
-    of_empty = [division.numbers(table.empty_users) for table in tables]
+    of_rows = [None if t.rows.division else _Parts(division.numbers(t.users)) for t in tables]
+    of_empty = [_Parts(division.numbers(table.empty_users)) for table in tables]
 
     def build_part(number: int) -> Share:
         divided = []
         for table, rows, empty in zip(tables, of_rows, of_empty, strict=True):
-            users = np.flatnonzero(empty == number)
+            users = empty.positions_in_part(number)
             if rows is None:
                 part = replace(table, rows=table.rows.read_part(number))
                 divided.append(replace(part, empty_users=table.empty_users.take(users)))
             else:
-                divided.append(table.select_rows(np.flatnonzero(rows == number), users))
+                divided.append(table.select_rows(rows.positions_in_part(number), users))
         return Codes.of_tables(*divided), divided
 
-    numbers = [*(n for n in (*of_rows, *of_empty) if n is not None)]
+    numbers = [part.numbers for part in (*of_rows, *of_empty) if part is not None]
     filled = np.unique(np.concatenate([*numbers, *(t.rows.filled_parts() for t in tables)]))
     return [partial(build_part, number) for number in filled.tolist() or [0]]
 
@@ -283,13 +291,17 @@ class _Parts:
 
     def __init__(self, numbers: npt.NDArray[Any]) -> None:
         self.numbers = numbers
-        self._ascending = bool(np.all(numbers[1:] >= numbers[:-1]))
+        self._order = (
+            None if (numbers[1:] >= numbers[:-1]).all() else np.argsort(numbers, kind="stable")
+        )
+        self._ends = np.cumsum(np.bincount(numbers))
 
     def positions_in_part(self, number: int) -> IntArray:
-        """Positions of the ids in one part."""
-        if self._ascending:
-            return np.arange(*np.searchsorted(self.numbers, [number, number + 1]))
-        return np.flatnonzero(self.numbers == number)
+        """Positions of the ids in one part, ascending."""
+        if number >= self._ends.size:
+            return np.zeros(0, dtype=np.int64)
+        first, end = int(self._ends[number - 1]) if number else 0, int(self._ends[number])
+        return np.arange(first, end) if self._order is None else self._order[first:end]
 
 
 def _part_by_row(n: int, codes: Codes, longest: Table) -> npt.NDArray[Any]:

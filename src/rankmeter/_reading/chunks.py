@@ -60,7 +60,7 @@ class Spool:
     def pack(frame: pl.DataFrame) -> Packed:
         """Pack a frame, in any thread."""
         content = BytesIO()
-        frame.write_parquet(content, compression="lz4", statistics=False)
+        frame.write_ipc_stream(content, compression="lz4")  # little work for a short frame
         return Packed(content.getbuffer(), frame.height)
 
     def append(self, packed: Packed) -> Callable[[], pl.DataFrame]:
@@ -86,8 +86,8 @@ class Spool:
             file.seek(start)
             content = file.read(length)
         if names is None:
-            return pl.read_parquet(content)
-        return pl.read_parquet(content, columns=list(names)).select(names)
+            return pl.read_ipc_stream(content)
+        return pl.read_ipc_stream(content, columns=list(names)).select(names)
 
     def refuse_changed_rows(self) -> None:
         """Do nothing: no other process can change the file."""
