@@ -347,19 +347,24 @@ class _Writing:
         self.n_held += int(rows.estimated_size())
         return self.n_held > min(self.room, _SHORT * len(ends))
 
-    def write(self) -> int:
-        """Write the rows that are held; return the number of bytes."""
-        parts, n_bytes = [*self.held], 0
+    def write(self, n_rows: int = 0, source: str = "") -> None:
+        """Write the rows that are held; before the first ones, check the room for all `n_rows`."""
+        parts = [*self.held]
 
         def pack(n: int) -> Packed:
             return Spool.pack(pl.concat(self.held[parts[n]]))
 
-        for part, packed in zip(parts, map_in_threads(pack, len(parts)), strict=True):
+        all_packed = [*map_in_threads(pack, len(parts))]
+        if n_rows and not len(self.spool):
+            n_bytes = sum(len(packed.content) for packed in all_packed)
+            height = sum(packed.height for packed in all_packed)
+            check_disk_space(
+                n_bytes * n_rows // max(height, 1), f"Cutting {source} into parts of users"
+            )
+        for part, packed in zip(parts, all_packed, strict=True):
             self.add(part, packed.height, self.spool.append(packed))
-            n_bytes += len(packed.content)
         self.held.clear()
         self.n_held = 0
-        return n_bytes
 
     def cut(self, division: Division) -> Cut:
         heights = np.array(self.heights, dtype=np.int64)
@@ -421,12 +426,8 @@ def _write_by_hash(table: Table, n: int, room: int) -> _Writing:
     for piece, divided in _scan(table, lambda rows: _divide(rows, n, 0), "cutting by user"):
         written.note(piece)
         if written.hold(*divided):
-            is_first = not len(written.spool)
-            n_bytes = written.write()
-            if is_first:
-                needed = n_bytes * (n_rows - sum(written.heights)) // sum(written.heights)
-                check_disk_space(needed, f"Cutting {table.source} into parts of users")
-    written.write()
+            written.write(n_rows, table.source)
+    written.write(n_rows, table.source)
     return written
 
 
