@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,33 @@ def test_the_last_candidate_of_all_is_no_filler(make, n_users, shuffled):
     for rows in (ranked, judged) if shuffled else ():
         random.Random(3).shuffle(rows)
     silent(ask(rm.evaluate, make(ranked), make(judged), "rr"), naive(lists, truth))
+
+
+@pytest.mark.parametrize("item", [0, 999, -7])
+@pytest.mark.parametrize("form", ["dict", "frame", "pairs"])
+@pytest.mark.parametrize("others", [0, 1, 2])
+def test_an_item_that_shares_the_lowest_score_is_no_filler(item, form, others):
+    """A filler has no company: candidates with one low score for many are ordinary data."""
+    scores = {
+        u: {
+            u + 1: 0.9,
+            u + 20: 0.5,
+            **dict.fromkeys(range(60 + u, 60 + u + others), 0.0),
+            item: 0.0,
+        }
+        for u in range(12)
+    }
+    rankings = scores
+    if form == "frame":
+        rows = [(u, i, s) for u, at in scores.items() for i, s in at.items()]
+        rankings = pl.DataFrame(rows, ["user", "item", "score"], orient="row")
+    if form == "pairs":
+        rankings = {u: [*at.items()] for u, at in scores.items()}
+    truth = {u: [u + 1, u + 2, item] for u in scores}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        rm.evaluate(rankings, truth, "rr")
+    assert bool([one for one in said if "only at the ends" in str(one.message)]) == (not others)
 
 
 def test_one_list_for_all_ends_in_no_filler():

@@ -115,7 +115,6 @@ def test_each_true_item_is_ranked_without_the_other_true_items(problem, rule):
 
 
 @pytest.mark.filterwarnings("ignore:the items of the ground truth")
-@pytest.mark.filterwarnings("ignore:the item 0 is only at the ends")
 @given(problems(), st.sampled_from(["item", "item-descending", "optimistic", "expected"]))
 def test_rows_with_several_relevant_items_equal_rankings_of_these_scores(problem, rule):
     scores, targets, known = problem

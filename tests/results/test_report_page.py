@@ -197,6 +197,19 @@ def test_colors_can_be_told_from_the_paper(theme):
         assert contrast(colors[mark], colors["paper"]) >= 3, mark
 
 
+def test_only_numbers_of_a_card_stay_on_one_line(several, single):
+    """On a phone a card is 155 pixels wide, so that its words wrap."""
+    unbroken = re.findall(r"(\.card[^{]*)\{[^}]*white-space: nowrap", CSS)
+    assert [one.strip() for one in unbroken] == [".card .interval span"]
+    for page in (several, single):
+        text = page if isinstance(page, str) else page.read_text("utf-8")
+        cards = re.findall(r'<p class="interval">(.*?)</p>', text)
+        assert cards
+        for card in cards:
+            (numbers,) = re.findall(r"<span>(.*?)</span>", card)
+            assert re.fullmatch(r"\[[^\[]{5,22}\]", html.unescape(numbers))
+
+
 def test_the_numbers_of_a_page_are_those_of_the_result(several):
     found = json.loads(re.search(r'id="rankmeter-result">(.*?)</script>', several, re.DOTALL)[1])
     for cell in re.findall(r'<td data-value="([^"]+)" data-low="([^"]+)"', several)[:2]:

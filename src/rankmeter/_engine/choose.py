@@ -103,7 +103,7 @@ class Reading:
         if self.memory is not None:
             raise NotEnoughMemoryError(
                 f"{name} takes more than memory={format_bytes(self.memory)}, and cannot be read "
-                f"{why} row for each item, or give it more `memory`."
+                f"{why} row for each item, or allow more `memory`."
             )
         table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         description = f"memory: {table.source} cannot be read in pieces"

@@ -107,7 +107,7 @@ def _large_user_error(parts: Sequence[pl.DataFrame], memory: int) -> NotEnoughMe
     return NotEnoughMemoryError(
         f"user {brief(user)} has {n:,} rows, which take about {format_bytes(n * _PER_ROW)} of "
         f"memory, and {format_bytes(memory)} are allowed: the rows of a user are measured together."
-        f" Is it the id of several users, such as a filler? Leave these rows out, or give it more "
+        f" Is it the id of several users, such as a filler? Leave these rows out, or allow more "
         f"`memory`."
     )
 

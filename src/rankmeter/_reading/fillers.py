@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
 from operator import itemgetter
 from typing import Any
 
@@ -56,7 +57,7 @@ def filler_caution(rankings: Table, truth: Table) -> str:
         judged = _count_filled_lists(filler, truth)
         if not judged or filler not in {0, *_extremes(truth)}:
             continue
-        ranked = _count_filled_lists(filler, rankings)
+        ranked = _count_filled_lists(filler, rankings, alone=True)
         alone = judged > 1 and (filler == 0 or _are_like_rows_of_an_array(truth))
         is_filler = ranked > 1 or (alone and not _has_item(filler, rankings))
         if is_filler and not _all_rank_the_same(rankings):
@@ -96,8 +97,11 @@ def _ends(table: Table) -> set[Any] | None:
     return {*map(itemgetter(-1), rows.containers), *map(itemgetter(0), rows.containers)}
 
 
-def _count_filled_lists(filler: Any, table: Table) -> int:
-    """Number of lists that end in the filler after an item; 0 if it is not only at their ends."""
+def _count_filled_lists(filler: Any, table: Table, *, alone: bool = False) -> int:
+    """Number of lists that end in the filler after an item; 0 if it is not only at their ends.
+
+    The end of a list with scores is the lowest one, if `alone` only where no other item has it.
+    """
     rows = table.rows
     if not len(rows):
         return 0
@@ -105,6 +109,8 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
         if isinstance(rows.containers[0], dict):
             full = [items for items in rows.containers if filler in items]
             lowest = all(items[filler] == min(items.values()) for items in full)
+            if alone:
+                lowest = lowest and all(_has_single_minimum(items.values()) for items in full)
             return len(full) if lowest and len(full) > 1 else 0
         lists = [items for items in rows.containers if type(items) is list]
         return max(_count_lists_with_end(filler, end, lists) for end in (-1, 0))
@@ -115,7 +121,10 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
     if not is_filler.any():
         return 0
     if table.order == "score":
-        end = (pl.col("score") == pl.col("score").min().over("user")) & pl.col("f")
+        is_lowest = pl.col("score") == pl.col("score").min().over("user")
+        end = is_lowest & pl.col("f")
+        if alone:
+            end &= is_lowest.sum().over("user") == 1
     else:
         end = pl.col("f").cast(pl.Int8).reverse().cum_min().reverse().over("user") == 1
     users = frame.with_columns(is_filler).with_columns(end=end)
@@ -127,6 +136,11 @@ def _count_filled_lists(filler: Any, table: Table) -> int:
         "gain" not in frame.columns or "assumed_gains" in table.counts
     )
     return n if n > 1 or are_lists else 0
+
+
+def _has_single_minimum(scores: Iterable[float]) -> bool:
+    lowest, *others = nsmallest(2, scores)
+    return not others or lowest < others[0]
 
 
 def _count_lists_with_end(filler: Any, end: int, lists: Sequence[Sequence[Any]]) -> int:
