@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import partial
 from typing import get_args
+from unittest.mock import patch
 
 import numpy as np
 
 from rankmeter._choices import SHARED_RANKS, TieRule
+from rankmeter._engine import choose, parts
 from rankmeter._rankings import ties as tie_rules
 from rankmeter.metrics import Metric
 from rankmeter.testing import variants
@@ -57,6 +61,14 @@ CUTOFFS = (None, 1, 3, 10, 40)
 def held(frame, engine):
     """A frame in the form that an engine reads: what is in memory stays there."""
     return frame.lazy() if engine == "disk" else frame
+
+
+@contextmanager
+def parts_of(rows):
+    """Cut what the engine ``disk`` reads into parts of a few rows, and not of millions."""
+    small = partial(parts.cut_into_parts, rows=rows)
+    with patch.object(choose, "cut_into_parts", small):
+        yield
 
 
 def of(spec):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -155,10 +154,9 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.fixture(scope="session", autouse=True)
 def parts_of_few_rows():
     """Cut what the engine ``disk`` reads into many parts, in every test of this process."""
-    from rankmeter._engine import choose  # here, because some tests measure what is imported
+    import cases
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choose, "cut_into_parts", partial(choose.cut_into_parts, rows=60))
+    with cases.parts_of(60):
         yield
 
 

@@ -141,12 +141,6 @@ def is_legal(levels: Mapping[str, Any]) -> bool:
             return False  # every item of a list is judged there
         if door == "compare" and levels.get("aggregate") not in (None, "micro"):
             return False  # whose tests are of means
-        if (
-            door == "disk"
-            and family.startswith("lists")
-            and (levels.get("k", 1) is None or "duplicates" in chosen)
-        ):
-            return False
         if door == "moments" and levels.get("interval") == "bca":
             return False
         if door == "moments" and levels.get("aggregate") not in (None, "sum"):

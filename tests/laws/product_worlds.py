@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import cases
 import rankmeter as rm
 from annexes import present
 
@@ -253,7 +254,8 @@ def by_disk(world: World, forms: Sequence[str], choices: Mapping[str, Any], side
         paths = [Path(home, name) for name in ("rankings.parquet", "truth.parquet")]
         for path, frame in zip(paths, world.frames(), strict=True):
             frame.write_parquet(path)
-        return rm.evaluate(*map(str, paths), forms, engine="disk", **side, **choices)
+        with cases.parts_of(5):
+            return rm.evaluate(*map(str, paths), forms, engine="disk", **side, **choices)
 
 
 def by_scores(world: World, forms: Sequence[str], choices: Mapping[str, Any], side: Any) -> Any:
