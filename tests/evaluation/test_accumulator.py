@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import rankmeter as rm
 from rankmeter._engine.counted import score_queries
 from rankmeter._rankings.queries import Queries
-from rankmeter._training import accumulator as accumulator_module
+from rankmeter._training import kept
 from rankmeter.errors import DataError, DuplicateError, IdTypeError, UsageError
 
 METRICS = ["ndcg@3", "recall@2", "mrr", "hits@3"]
@@ -68,7 +68,7 @@ def test_batches_in_any_order_give_the_values_of_all(seed, order, each):
 @pytest.mark.once
 @given(st.integers(0, 99), st.permutations(range(5)), st.sampled_from([1, 9, 4096]))
 def test_moments_are_those_of_the_values(seed, order, at_once):
-    with mock.patch("rankmeter._training.accumulator.AT_ONCE", at_once):
+    with mock.patch("rankmeter._training.kept.AT_ONCE", at_once):
         moments_are_those_of_the_values(data_of(seed), order)
 
 
@@ -478,7 +478,7 @@ def test_a_result_after_every_update_scores_a_query_once(users, each, monkeypatc
     metrics = ["mrr", "ndcg@3", "map", "precision(aggregate=micro)@2", "rr(adjusted)"]
     acc = rm.accumulator(metrics, each=each)
     with monkeypatch.context() as patch:
-        patch.setattr(accumulator_module, "score_queries", watched)
+        patch.setattr(kept, "score_queries", watched)
         for number, batch in enumerate(batches, 1):
             acc.update(**batch)
             found = acc.compute()
@@ -581,7 +581,7 @@ def test_a_result_stays_as_it_is_where_more_is_counted():
 
 
 def test_what_follows_an_array_overwrites_no_other_that_follows_it():
-    join = accumulator_module._Growing()
+    join = kept.Growing()
     first = join("rows", [np.arange(3)])
     one, other = (join("rows", [first, np.array([last])]) for last in (8, 9))
     assert [*first, 8] == one.tolist()
