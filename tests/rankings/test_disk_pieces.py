@@ -458,6 +458,7 @@ def test_temporary_files_end_with_what_needs_them(tmp_path):
     """Those of an evaluation with it, also where all items were asked for."""
     rankings, truth = some()
     rankings.write_parquet(tmp_path / "r.parquet", row_group_size=300)
+    gc.collect()  # what other tests have left
     before = len([*Path("/proc/self/fd").iterdir()])
     for _ in range(3):
         result = rm.evaluate(
@@ -470,7 +471,7 @@ def test_temporary_files_end_with_what_needs_them(tmp_path):
         )
         result.show(7, "rr")
     gc.collect()
-    assert len([*Path("/proc/self/fd").iterdir()]) == before
+    assert len([*Path("/proc/self/fd").iterdir()]) <= before
 
 
 def test_a_disk_without_room_is_said_before_the_work(monkeypatch):
