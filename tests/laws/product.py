@@ -798,6 +798,9 @@ def a_hit_that_moves_up_is_never_worse(t: Trial) -> None:
     for row in np.flatnonzero((there & relevant).any(axis=1) & (there & ~relevant).any(axis=1)):
         hits = np.flatnonzero(there[row] & relevant[row] & (gain[row] > 0))
         misses = np.flatnonzero(there[row] & ~relevant[row] & others[row])
+        if t.cell.given.get("scope") == "appended" and (depth := t.cell.given.get("depth")):
+            # Items below the depth are appended, and are tied, in the order of the judgments.
+            misses = [m for m in misses if (scores[row] >= scores[row, m]).sum() <= depth]
         pairs = [(h, m) for h in hits for m in misses if scores[row, m] > scores[row, h]]
         if pairs:
             one, other = pairs[t.rng.integers(len(pairs))]
