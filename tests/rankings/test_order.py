@@ -1,5 +1,6 @@
 """The one order of ids that decides ties, whatever the form of the data and whatever other ids."""
 
+import itertools
 import json
 import re
 import tempfile
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rankmeter as rm
+from rankmeter.metrics import METRICS as EVERY_METRIC
 
 RULES = ["item", "item-descending", "text", "text-descending"]
 
@@ -206,3 +208,30 @@ def test_means_and_intervals_do_not_depend_on_the_order_of_users(seed):
         return repr([*alone.estimates.values(), *both.differences])
 
     assert numbers(int) == numbers(str)
+
+
+OF_HIT_ITEMS = [name for name, spec in EVERY_METRIC.items() if spec.needs_hit_items]
+CUTS = [
+    {},
+    {"depth": 1},
+    {"depth": 2},
+    {"depth": 2, "scope": "appended"},
+    {"depth": 1, "pool": "judged"},
+]
+
+
+@pytest.mark.parametrize("name", OF_HIT_ITEMS)
+@pytest.mark.parametrize("ties", ["item", "text-descending", "optimistic", "pessimistic"])
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+def test_metrics_of_hit_items_do_not_know_the_order_of_rows(name, ties, cut):
+    """Items of equal scores and gains differ in what a metric weighs, so one order is chosen."""
+    asked, side = name, {"propensity": {11: 0.2, 12: 0.5, 13: 0.9, 14: 0.4}}
+    if name == "stratum_recall":
+        asked, side = f"{name}(stratum=tail)", {"train": {1: [11, 12], 2: [12, 11], 3: [14]}}
+    found = set()
+    for order in itertools.permutations([11, 12, 13]):
+        rankings = dict.fromkeys([*order, 15], 0.5)
+        truth = {7: dict.fromkeys([*reversed(order), 14], 1)}
+        result = rm.evaluate({7: rankings}, truth, asked, ties=ties, **cut, **side)
+        found.add(repr(result[asked].mean))
+    assert len(found) == 1

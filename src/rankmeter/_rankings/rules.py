@@ -99,9 +99,7 @@ def count_candidates(
     if choices.scope == "appended":
         rules.append_absent_items()
     lists = None if listing is None else rules.list_first_candidates(listing)
-    counts, marks = rules.counts, rules.marks
-    if judged.item is not None:
-        counts = replace(counts, item=judged.item[marks.position])
+    counts, marks = rules.with_items(rules.counts), rules.marks
     positive = None if ranking.order != "score" or marks.raw is None else marks.raw > 0
     return CandidateCounts(counts, positive, ideals, n_found, refused, lists)
 
@@ -234,8 +232,15 @@ class _Rules:
     def cut(self, depth: int) -> None:
         """Leave only the candidates down to rank `depth`."""
         n_left = self._count_down_to_rank(depth) if self.ranking.order == "rank" else None
-        self.counts, is_left = cut_counts(self.counts, self.judged.choices.ties, depth, n_left)
+        counts = self.with_items(self.counts)
+        counts, is_left = cut_counts(counts, self.judged.choices.ties, depth, n_left)
+        self.counts = replace(counts, item=None)
         self.marks, self.below = self.marks.only(is_left), self.marks.only(~is_left).row
+
+    def with_items(self, counts: RankCounts) -> RankCounts:
+        """Name the items of the counts at the marks, if their order among equals matters."""
+        codes = self.judged.item
+        return counts if codes is None else replace(counts, item=codes[self.marks.position])
 
     def append_absent_items(self) -> None:
         """Append absent judged items below all candidates of their users, tied with each other."""
