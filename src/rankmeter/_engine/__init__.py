@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 from rankmeter._engine.memory import Data, Engine, Memory
 from rankmeter._engine.side import NO_SIDE, Side
+from rankmeter._engine.spark import Cluster
 from rankmeter._reading.table import Table
 
 ENGINE: Engine = Memory()
@@ -25,4 +26,6 @@ def open_data(
     truth: Table, systems: Mapping[str, Table], *, side: Side = NO_SIDE, keep: bool = False
 ) -> Data:
     """Prepare ground truth and rankings for plans; see `Engine.open`."""
+    if any(table.rows.in_cluster for table in systems.values()):
+        return Cluster.open(truth, systems, side)
     return ENGINE.open(truth, systems, side=side, keep=keep)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._engine.parts import cut_into_parts
+from rankmeter._engine.spark import count_rows
 from rankmeter._rankings.codes import THREADS
 from rankmeter._rankings.kind import RankingKind
-from rankmeter._rankings.spark import collect_judged_in_spark
-from rankmeter._reading.by_user import AnyRows
 from rankmeter._reading.memory import available_memory, format_bytes, limit_text_memory
 from rankmeter._reading.opened import estimate_memory, open_rankings, open_spark
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import InSpark, is_spark, open_in_spark
+from rankmeter._reading.spark import is_spark, open_in_spark
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import NotEnoughMemoryError, UsageError
@@ -34,12 +33,6 @@ _MOST = 2.0**60
 _SHARE = 0.8  # of the free memory
 _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
-
-
-_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {
-    InSpark: collect_judged_in_spark,
-}
-"""What keeps the rows that matter, of rows that are not in memory."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class Reading:
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
-            description = "spark: rankings are counted in the cluster"
+            description = "spark: parts of users are measured in the cluster"
             return replace(table, origin=replace(table.origin, engine=description))
         if self.engine == "spark":
             raise UsageError(
@@ -146,29 +139,12 @@ class Reading:
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
 
     def cut(self, tables: Mapping[str, Table]) -> dict[str, Table]:
-        """Cut rankings that were opened in pieces into parts of whole users."""
-        return cut_into_parts(tables, self.disk_memory_limit)
-
-    def load_judged_rows(self, table: Table, truth: Table, plan: Plan) -> Table:
-        """Load the parts needed for evaluation into memory, if rankings are read in pieces."""
-        keep = _KEEP.get(type(table.rows))
-        if keep is None:
-            return table
-        depths = plan.list_depths().values()
-        if None in depths:
-            raise UsageError(
-                f"{table.source} is listed down to a rank: give metrics of lists a cutoff, such as "
-                "@10, or choose engine='memory'",
-                option="engine",
-            )
-        depth = max((depth for depth in depths if depth is not None), default=0)
-        return keep(
-            table,
-            truth,
-            [*plan.metrics_by_alignment()],
-            memory_limit=self.disk_memory_limit,
-            depth=depth,
-        )
+        """Cut rankings that were opened in pieces into parts of whole users; count those in Spark."""
+        memory = self.disk_memory_limit
+        return {
+            name: count_rows(table, memory) if table.rows.in_cluster else table
+            for name, table in cut_into_parts(tables, memory).items()
+        }
 
 
 def parse_engine(engine: Any, memory: Any) -> Reading:

@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from rankmeter._engine.counted import CountedQueries
 
 
-_PER_KEPT_ROW = 200
-"""Bytes for each row of a table while it is measured, where memory is limited."""
-
-
 class Data(Protocol):
     """Ground truth and rankings opened by an engine."""
 
@@ -155,16 +151,12 @@ class Memory:
         tables = SideTables(side, systems, truth)
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
-        limits = (table.rows.memory_limit for table in systems.values())
-        memory_limit = min((limit for limit in limits if limit is not None), default=None)
         # Items that are not rows are looked up by one thread at a time, in little time.
         prefers_one_block = keep or any(table.rows.is_index for table in systems.values())
         blocks = self.blocks or 1
         if self.blocks is None and not prefers_one_block:
             viewed = all(map(is_grouped_by_user, systems.values()))
             blocks = _n_blocks(rows, truth.height, viewed=viewed)
-        if memory_limit is not None:
-            blocks = max(blocks, rows * _PER_KEPT_ROW // memory_limit)
         block = functools.partial(Block, tables=tables, keep=keep)
 
         def build_block(share: Callable[[], Share]) -> Block:
@@ -210,12 +202,6 @@ class Tables:
         return open_again, (self.engine, self.truth, self.systems)
 
     def select_user(self, user: object, system: str) -> Block:
-        rows = self.systems[system].rows
-        if not rows.in_memory and rows.division is None:
-            raise UsageError(
-                "rankings that were read in pieces are not in memory: evaluate the rows of one "
-                "user alone", option="engine",
-            )  # fmt: skip
         systems = {system: _rows_of_user(self.systems[system], user)}
         return Block(self.truth.rows_of_user(user), systems, tables=self.side, keep=True)
 
@@ -231,10 +217,8 @@ class Tables:
         }
 
     def _aligned_blocks(self, plan: Plan) -> Iterator[Block]:
-        """Blocks with hits found in threads, or without hits if rows are not in memory."""
+        """Blocks with hits found in threads."""
         rows = [table.rows for table in self.systems.values()]
-        if not all(one.in_memory or one.division is not None for one in rows):
-            return (make() for make in self.blocks)
 
         def align_block(number: int) -> Block:
             block = self.blocks[number]()

@@ -125,6 +125,10 @@ class SideTables:
             if codes is not None
         }
 
+    def prepare(self) -> None:
+        """Make all that is the same for all users."""
+        _ = self._item_overlap, self._user_overlap
+
     def count_listed_items(
         self, lists: Lists, users: Codes, borders: Collection[Border]
     ) -> dict[str, int]:

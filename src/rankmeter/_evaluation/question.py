@@ -348,9 +348,6 @@ class Question:
             judged = judged.with_caution(threshold_caution(judged))
         if not all(table.rows.in_memory for table in tables.values()):
             tables = self.reading.cut(tables)
-        tables = {
-            name: self.reading.load_judged_rows(t, judged, plan) for name, t in tables.items()
-        }
         for name, rankings in systems.items():
             if (
                 not isinstance(rankings, RankingKind) or rankings.data == "rankings"

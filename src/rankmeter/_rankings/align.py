@@ -12,7 +12,7 @@ from rankmeter._evidence.hits import BoolArray, Hits, IntArray, Span
 from rankmeter._evidence.lists import Lists as Shown
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.ground_truth import Judged, contributed_gains
-from rankmeter._rankings.in_memory import Kept, Lookup, Rows
+from rankmeter._rankings.in_memory import Lookup, Rows
 from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused, user_offsets
 from rankmeter._rankings.parallel import Join, concatenate
@@ -20,7 +20,6 @@ from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.rules import Ranking, count_candidates, count_known_candidates
 from rankmeter._rankings.ties import Placed, assign_ranks
 from rankmeter._reading.by_user import ByUser
-from rankmeter._reading.pieces import KeptRows
 from rankmeter._reading.table import Table
 
 
@@ -111,8 +110,6 @@ def _create_ranking(
 ) -> Ranking:
     """Create the ranking for the kind of its rows, given the user of each row or index entry."""
     rows, score_type = rankings.rows, truth.choices.score_type
-    if isinstance(rows, KeptRows):
-        return Kept(rankings, user, truth, score_type, rows.rest)
     if isinstance(rows, ByUser) and listing is None:
         return Lookup(rows, user, truth.codes.n, score_type)
     falling = listing is None

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
@@ -17,11 +16,8 @@ from rankmeter._rankings.ground_truth import Judged
 from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Groups, Pairs, are_self_items, best_ranked_rows
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.ties import definite_tie_rule
-from rankmeter._reading.by_user import ByUser, Ids, IdSeries, Objects, to_series
-from rankmeter._reading.pieces import Rest
+from rankmeter._reading.by_user import ByUser, Ids, IdSeries, Objects
 from rankmeter._reading.table import Table
-from rankmeter.errors import UsageError
 
 
 class Rows:
@@ -31,6 +27,7 @@ class Rows:
         self, rankings: Table, user: IntArray, judged: Judged, score_type: str, *, falling: bool
     ) -> None:
         self.frame, self.order = rankings.frame, rankings.order
+        self.has_order = rankings.rows.has_order
         self.codes, self.score_type = judged.codes, score_type
         self._pairs = Pairs.of(user, self.frame["item"], self.codes.n, judged.frame)
         self.n_users = self.codes.n
@@ -66,7 +63,8 @@ class Rows:
         return marks
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        return count_at_marks(self.candidates, marks, ties)
+        counts = count_at_marks(self.candidates, marks, ties)
+        return counts if self.has_order or ties != "input" else replace(counts, before=None)
 
     def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
         """Candidates without `removed` rows: at least all with a rank up to `depth` then."""
@@ -85,67 +83,6 @@ def leave_out(candidates: Candidates, removed: Sequence[Marks]) -> Candidates:
         return candidates
     rows = np.concatenate([rows_of_rule.row for rows_of_rule in removed])
     return candidates.only(np.flatnonzero(~np.isin(candidates.row_numbers, rows)))
-
-
-class Kept(Rows):
-    """Rows in memory of rankings whose other candidates can only be counted."""
-
-    def __init__(
-        self, rankings: Table, user: IntArray, judged: Judged, score_type: str, remainder: Rest
-    ) -> None:
-        super().__init__(rankings, user, judged, score_type, falling=False)
-        self.rest, self.end, self.source = remainder, remainder.end, rankings.source
-
-    def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
-        users = self.codes.users.to_series()
-        rows = {"user": users.gather(to_series(marks.user)), "item": marks.item.to_series()}
-        rows["number"] = to_series(marks.row)
-        counts = self.rest.count_candidates(
-            pl.DataFrame(rows), marks.value, definite_tie_rule(ties), self.score_type
-        )
-        n_ranked = self._numbers_by_code(self.rest.users, self.rest.n_rows).astype(np.int64)
-        return super().tally(marks, ties) + RankCounts(marks.user, marks.gain, *counts, n_ranked)
-
-    def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:
-        if depth is None or depth > self.rest.depth:
-            raise UsageError(
-                f"rankings on disk were read only down to rank {self.rest.depth}, and rank "
-                f"{depth or 'of the last item'} is needed: choose engine='memory'",
-                option="engine",
-            )
-        frame, code = self.rest.tops, self.codes.find(self.rest.tops["user"])
-        frame, code = frame.filter(to_series(code >= 0)), code[code >= 0]
-        groups = Groups.of(code, self.n_users)
-        first = Candidates.of(frame, code, groups, self.order, self.score_type)
-        top = leave_out(first, removed)
-        # There is room for the rows of the user itself, but of those with given ranks for one.
-        is_own = are_self_items(frame["user"], frame["item"])
-        lost = ~np.isin(first.row_numbers, top.row_numbers)
-        is_own &= ~np.isin(code, code[is_own & ~lost])  # where one stays, the others repeat it
-        n_gone = np.bincount(code[lost & ~is_own], minlength=self.n_users)
-        if self.order == "rank":
-            n_gone += np.maximum(np.bincount(code[lost & is_own], minlength=self.n_users) - 1, 0)
-        if n_gone.any():
-            user = self.codes.users.to_series()[int(n_gone.argmax())]
-            raise UsageError(
-                f"list metrics: {self.source} repeats an item of user {user!r}, and "
-                "items that were not kept would move up. Remove repeated items, or choose "
-                "engine='memory'",
-                option="duplicates",
-            )
-        return top
-
-    def last_ranks(self, removed: Sequence[Marks]) -> FloatArray:
-        last = self.rest.last_ranks()
-        return np.maximum(
-            super().last_ranks(removed), self._numbers_by_code(last["user"], last["rank"])
-        )
-
-    def _numbers_by_code(self, users: pl.Series, numbers: ArrayLike) -> FloatArray:
-        """Number of each user by code; 0 for users without a number."""
-        code, result = self.codes.find(users), np.zeros(self.n_users)
-        result[code[code >= 0]] = np.asarray(numbers)[code >= 0]
-        return result
 
 
 class Lookup:

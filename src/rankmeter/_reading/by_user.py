@@ -216,6 +216,8 @@ class Stored(ABC):
 
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
+    in_cluster = False  # whether these are in Spark
+    has_order = True  # whether the order of the rows means something
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -254,11 +256,6 @@ class Stored(ABC):
     def has_changed(self) -> bool:
         """Whether the data have been changed from outside since they were read."""
         return False
-
-    @property
-    def memory_limit(self) -> int | None:
-        """Memory limit in bytes for measuring these rows; None if all rows are in memory."""
-        return None
 
     @property
     def has_lists(self) -> bool:

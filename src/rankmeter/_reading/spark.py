@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from rankmeter._reading.by_user import InFrame
+from rankmeter._reading.by_user import Ids, IdSeries, InFrame
 from rankmeter._reading.columns import Column, Columns, Side, resolve_roles
 from rankmeter._reading.files import is_parquet
 from rankmeter._reading.frames import describe_type, expand_home, from_polars
@@ -28,6 +28,7 @@ from rankmeter.errors import (
     DuplicateError,
     IdTypeError,
     InvalidValueError,
+    MissingDependencyError,
     NotEnoughMemoryError,
     RankmeterError,
     UsageError,
@@ -52,6 +53,8 @@ _NO_MEMORY = re.compile(
     r"|[Cc]annot broadcast the table|[Ee]xit(?:ed with)? (?:code|status):? (?:52|137)\b"
 )
 """What Spark says where memory is missing; executors end with 52, or with 137 if they are ended."""
+_NOT_THERE = re.compile(r"No module named '(?:rankmeter|polars|pyarrow)\b")
+"""What Python says in an executor without the package."""
 _IN_TASK = re.compile(r"(?s).*most recent failure: [^\n]*?\): ")
 
 
@@ -67,10 +70,17 @@ def _translate_query_errors(source: str) -> Iterator[None]:
         why = short_message(_IN_TASK.sub("", causes[-1])).rstrip(".")
         if any(map(_NO_MEMORY.search, causes)):
             raise NotEnoughMemoryError(
-                f"Spark has not enough memory for a query of {source}: {why}. The ground truth and "
-                f"the rows with judged items are broadcast, `memory` at a time (2 GiB if it is not "
-                f"given): give a smaller `memory` (67.1 MB at least), or give more to "
-                f"spark.executor.memory and spark.driver.memory."
+                f"Spark has not enough memory for a query of {source}: {why}. Each task measures "
+                f"the rows of some users: give a smaller `memory` (67.1 MB at least) for smaller "
+                f"parts, or give more to spark.executor.memory, spark.executor.memoryOverhead and "
+                f"spark.driver.memory."
+            ) from error
+        if any(map(_NOT_THERE.search, causes)):
+            raise MissingDependencyError(
+                "The executors of Spark cannot import rankmeter, which they need to measure their "
+                "users: install it in the Python of every node, or pack an environment and pass it "
+                "with spark.archives (--archives env.tar.gz#env) and PYSPARK_PYTHON=env/bin/python, "
+                "or choose an image of the cluster that has it."
             ) from error
         raise DataError(
             f"The {source} cannot be computed: {why}. Run the query by itself to see more."
@@ -232,7 +242,7 @@ def collect_rows(query: Any, source: str) -> pl.DataFrame:
         return pl.DataFrame(rows, types, orient="row", infer_schema_length=None)
 
 
-def _send_frame(rows: pl.DataFrame, session: Any, source: str) -> Any:
+def send_frame(rows: pl.DataFrame, session: Any, source: str) -> Any:
     """Send a Polars frame to Spark as a DataFrame.
 
     The frame is sent as a few rows of arrays: Spark looks at each row of a local table many times
@@ -276,7 +286,7 @@ class _SparkKind(Kind):
         names = [str(self.names.get(name, name)) for name in frame.columns]
         if len({name.lower() for name in names}) < len(names):
             names = frame.columns
-        return _send_frame(pl.DataFrame(columns), self.session, "frame of the result").toDF(*names)
+        return send_frame(pl.DataFrame(columns), self.session, "frame of the result").toDF(*names)
 
 
 def spark_frame_kind(data: Any, roles: Mapping[str, str]) -> Kind:
@@ -335,7 +345,6 @@ class Query:
     bad_scores: str
     # Of the first scores, those against the ranks, which are used instead; and how many these are.
     conflicts: tuple[Orders, int] | None
-    inside: str = ""  # a condition on the columns of `all_rows`
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
 
     @property
@@ -347,8 +356,7 @@ class Query:
     def all_rows(self) -> Any:
         """Query of all rows: user, item, score or rank, and ``rounded``, which is 1 or 0."""
         columns = [f"{column.sql} AS {role}" for role, column in self.roles.items()]
-        rows = self.data.selectExpr(*columns, f"{self._rounded_sql} AS rounded")
-        return rows.where(self.inside) if self.inside else rows
+        return self.data.selectExpr(*columns, f"{self._rounded_sql} AS rounded")
 
     @property
     def candidates(self) -> Any:
@@ -377,9 +385,10 @@ class Query:
         """Query of aggregates by group."""
         return query.groupBy(*keys).agg(*(sql_expression(query, aggregate) for aggregate in sql))
 
-    def join_condition(self, sql: str) -> Any:
-        """Build a join condition from SQL."""
-        return sql_expression(self.data, sql)
+    @property
+    def default_parallelism(self) -> int:
+        """How many tasks a shuffle has."""
+        return int(self.data.sparkSession.conf.get("spark.sql.shuffle.partitions"))
 
     def collect(self, query: Any) -> pl.DataFrame:
         """Collect the result of a query."""
@@ -387,7 +396,7 @@ class Query:
 
     def broadcast_rows(self, rows: pl.DataFrame) -> Any:
         """Send a small table of integers, strings and floats for a broadcast join."""
-        return _send_frame(rows, self.data.sparkSession, self.source).hint("broadcast")
+        return send_frame(rows, self.data.sparkSession, self.source).hint("broadcast")
 
     def check_counts(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Turn numbers of bad values into the counts of an `Origin`, or raise a DataError."""
@@ -415,10 +424,6 @@ class Query:
             checked |= count_by_rank(orders, n)
             checked["rows_compared_with_ranks"] = compared if compared < n else 0
         return {name: n for name, n in checked.items() if n}
-
-    def restrict_rows(self, sql: str) -> Query:
-        """Restrict `all_rows` by a condition on its columns; "" removes the restriction."""
-        return replace(self, inside=sql)
 
     def replace_rows(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
         """Replace the rows by derived rows; `counts` returns the `Origin` counts for a number."""
@@ -466,11 +471,41 @@ class Query:
 
 
 @dataclass(frozen=True, eq=False)
+class Unordered(InFrame):
+    """Rows of Spark in a task; they have no order."""
+
+    has_order = False
+
+
+@dataclass(frozen=True, eq=False)
 class InSpark(InFrame):
-    """Rankings in Spark, with a few rows as examples of all types."""
+    """Rankings in Spark, with a few rows as examples of all types.
+
+    Attributes
+    ----------
+    query : Query
+    height : int
+        Number of rows, once they are counted.
+    n_parts : int
+        Into how many parts they are cut at least.
+    """
 
     query: Query
+    height: int = 0
+    n_parts: int = 1
     in_memory = False
+    in_cluster = True
+
+    @property
+    def n_rows(self) -> int:
+        return self.height
+
+    def all_ids(self, role: str) -> list[Ids]:
+        ids = self.query.collect(self.query.candidates.select(role).distinct())[role]
+        return [IdSeries(ids.cast(self.rows.schema[role]))]
+
+    def listed_items(self) -> list[pl.Series]:
+        return [ids.to_series() for ids in self.all_ids("item")]
 
 
 def canonical_column_by_role(

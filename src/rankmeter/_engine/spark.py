@@ -1,0 +1,252 @@
+"""Rankings in Spark: its tasks measure parts of users, by the engine for memory.
+
+Rankings and ground truth are cut by a hash of the user. A task gets all rows of its users, measures
+them, and returns their values, which the driver merges.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, NamedTuple, NoReturn
+
+import polars as pl
+
+from rankmeter._engine.block import Block
+from rankmeter._engine.scores import Scores, check_whole
+from rankmeter._engine.side import NO_SIDE, Side
+from rankmeter._engine.side_tables import SideTables
+from rankmeter._reading.by_user import IdSeries, InFrame
+from rankmeter._reading.spark import InSpark, Query, Unordered, send_frame
+from rankmeter._reading.table import POLARS, Table
+from rankmeter.conventions._plan import Plan
+from rankmeter.errors import DataError, UsageError
+from rankmeter.metrics import METRICS
+
+_LARGEST = 2**20  # rows of a part, unless memory is smaller
+_PER_ROW = 250  # bytes of memory for a row that is measured
+
+
+def count_rows(table: Table, memory: int) -> Table:
+    """Count and check the rows of rankings in Spark, which `memory` bytes for each task measure.
+
+    Raises
+    ------
+    DataError
+        If ids, scores or ranks are bad.
+    """
+    rows = table.rows
+    assert isinstance(rows, InSpark)
+    query = rows.query
+    sums = [
+        "count(1) AS rows",
+        "count_if(user IS NULL) AS no_user",
+        "count_if(item IS NULL) AS no_item",
+        f"count_if({query.order} IS NULL) AS missing",
+        f"count_if(abs({query.order}) = double('Infinity')) AS infinite",
+        "count_if(rounded = 1) AS rounded",
+    ]
+    counts = query.collect(query.aggregate(query.all_rows, [], *sums)).row(0, named=True)
+    n_rows = counts["rows"] - (counts["missing"] if query.bad_scores == "drop" else 0)
+    size = max(min(_LARGEST, memory // _PER_ROW), 1)
+    origin = replace(table.origin, counts=query.check_counts(counts))
+    return replace(
+        table, rows=replace(rows, height=n_rows, n_parts=-(-n_rows // size)), origin=origin
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """Ground truth, and rankings of which some are in Spark; implements `Data`."""
+
+    truth: Table
+    systems: Mapping[str, Table]
+    side: SideTables
+
+    @classmethod
+    def open(cls, truth: Table, systems: Mapping[str, Table], side: Side) -> Cluster:
+        """Open tables; see `Engine.open`."""
+        return cls(truth, systems, SideTables(side, systems, truth))
+
+    def select_user(self, user: object, system: str) -> NoReturn:  # noqa: ARG002 - none is here
+        """Refuse: the rows of a user are not in memory."""
+        raise UsageError(
+            "rankings in Spark are not in memory: evaluate the rows of one user alone",
+            option="engine",
+        )
+
+    def run(self, plan: Plan) -> dict[str, Scores]:
+        """Measure all parts and merge the values; see `Data.run`."""
+        query = next(t.rows.query for t in self.systems.values() if isinstance(t.rows, InSpark))
+        n_parts = sum(t.rows.n_parts for t in self.systems.values() if isinstance(t.rows, InSpark))
+        rows = reduce(lambda one, other: one.unionByName(other), self._rows(query))
+        cut = rows.repartition(max(n_parts, query.default_parallelism), "user")
+        measured = query.collect(cut.mapInArrow(self._work(plan), "result binary"))
+        results = [pickle.loads(result) for result in measured["result"]]  # noqa: S301 - of our own
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        self._refuse_changed_rows([result.heights for result in results])
+        given = self.side.side
+        size = given.size if given.catalogue is None else None
+        return {
+            name: check_whole(
+                plan, Scores.merge(r.scores[name] for r in results), self.truth, table, size
+            )
+            for name, table in self.systems.items()
+        }
+
+    def _refuse_changed_rows(self, heights: Sequence[Sequence[int]]) -> None:
+        for number, table in enumerate(self.systems.values()):
+            expected = table.rows.n_rows
+            if (n := sum(part[number] for part in heights)) != expected:
+                raise DataError(
+                    f"{expected:,} rows of {table.source} were counted and {n:,} measured: the "
+                    f"rankings changed while they were read. Repeat the evaluation when nothing "
+                    f"writes to them."
+                )
+
+    def _work(self, plan: Plan) -> _Work:
+        tables = [_without_rows(table) for table in (self.truth, *self.systems.values())]
+        own = {
+            entry.metric.name: entry.metric.spec
+            for entry in plan.metrics
+            if not entry.spec.function.__module__.startswith("rankmeter.")
+        }
+        return _Work(
+            plan, own, dict(zip(["", *self.systems], tables, strict=True)), self._side(plan)
+        )
+
+    def _side(self, plan: Plan) -> SideTables:
+        """Side data over the codes of all items, made once."""
+        side, truth = self.side, _without_rows(self.truth)
+        if not (plan.list_depths() or plan.alignments_with_hit_items() or self.truth.has_subtopics):
+            return SideTables(NO_SIDE, {}, truth)
+        side.prepare()
+        made = SideTables(side.side, {}, truth)
+        for name, value in vars(side).items():
+            if name not in ("side", "systems", "truth"):
+                made.__dict__[name] = value
+        return made
+
+    def _rows(self, query: Query) -> Iterator[Any]:
+        """Yield frames of Spark with the rows of the truth and of each system; see `_Work`."""
+        n, types = len(self.systems), _types(self.truth)
+        place = pl.int_range(pl.len())
+        sent = [_rows_to_send(self.truth, "gain", -1 - place)]
+        for number, table in enumerate(self.systems.values()):
+            if not isinstance(table.rows, InSpark):
+                sent.append(_rows_to_send(table, table.order, number + n * place))
+                continue
+            users = table.empty_users.to_series().cast(types["user"]).to_frame("user")
+            sent.append(users.select("user", row=pl.lit(number, pl.Int64)))
+            ids = [f"{_SQL[types[role]]}({role}) AS {role}" for role in ("user", "item")]
+            rows = table.rows.query
+            subtopic = ["string(NULL) AS subtopic"] if self.truth.has_subtopics else []
+            yield rows.candidates.selectExpr(
+                *ids, f"{rows.order} AS value", f"bigint({number}) AS row", *subtopic
+            )
+        types |= {"value": pl.Float64(), "row": pl.Int64()}
+        types |= {"subtopic": pl.String()} if self.truth.has_subtopics else {}
+        frame = pl.concat([pl.DataFrame(schema=types), *sent], how="diagonal")
+        if frame.height:
+            yield send_frame(frame, query.data.sparkSession, query.source)
+
+
+_SQL = {pl.Int64(): "bigint", pl.String(): "string"}
+
+
+def _types(table: Table) -> dict[str, pl.DataType]:
+    """The types of ids that are sent: integers, or text."""
+    is_int = {role: table.id_type(role) == "Int64" for role in ("user", "item")}
+    return {role: pl.Int64() if short else pl.String() for role, short in is_int.items()}
+
+
+def _without_rows(table: Table) -> Table:
+    frame = table.rows.frame().clear()
+    users = IdSeries(pl.Series("user", [], table.id_dtype("user")))
+    kept = Unordered if isinstance(table.rows, InSpark) else InFrame
+    return replace(
+        table, rows=kept(frame), empty_users=users, origin=replace(table.origin, kind=POLARS)
+    )
+
+
+def _rows_to_send(table: Table, value: str, row: pl.Expr) -> pl.DataFrame:
+    """The rows of a table in memory, and its users without rows, for `_Work`."""
+    types, number = _types(table), [] if value == "list" else [pl.col(value).alias("value")]
+    subtopics = [pl.col("subtopic")] if table.has_subtopics else []
+    ids = [pl.col(role).cast(types[role]) for role in ("user", "item")]
+    empty = table.empty_users.to_series().cast(types["user"]).to_frame("user")
+    return pl.concat(
+        [table.frame.select(*ids, *number, row.alias("row"), *subtopics), empty.select("user", row=row)],
+        how="diagonal",
+    )  # fmt: skip
+
+
+class _Measured(NamedTuple):
+    """Values of the users of a part by system, and the number of rows of each system."""
+
+    scores: Mapping[str, Scores]
+    heights: Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What a task does with the rows of its users.
+
+    The rows have ``user``, ``item``, ``value`` and ``row``: number of the system plus the number of
+    systems times the place of a row in its table, or, of the ground truth, -1 less its place.
+    Users without items have a row without item.
+    """
+
+    plan: Plan
+    own: Mapping[str, Any]  # metrics of the user by name
+    tables: Mapping[str, Table]  # without rows; the ground truth comes first
+    side: SideTables
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        frames = [pl.DataFrame(pl.from_arrow(batch)) for batch in batches]
+        if frames:
+            try:
+                result: Any = self.measure(pl.concat(frames))
+                content = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+            except Exception as error:  # noqa: BLE001 - raised by the driver
+                content = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
+            yield pa.RecordBatch.from_pydict({"result": pa.array([content], pa.binary())})
+
+    def measure(self, rows: pl.DataFrame) -> _Measured:
+        """Measure all users of some rows."""
+        for name, spec in self.own.items():
+            METRICS[name] = spec
+        n, row = len(self.tables) - 1, pl.col("row")
+        sort = any(choices.ties == "input" for choices in self.plan.metrics_by_alignment())
+        masks = [row < 0, *((row >= 0) & (row % n == number) for number in range(n))]
+        truth, *systems = (
+            _with_rows(table, rows.filter(mask), descending=number == 0, sort=sort)
+            for number, (table, mask) in enumerate(zip(self.tables.values(), masks, strict=True))
+        )
+        side = SideTables(self.side.side, {}, truth)
+        side.__dict__.update({k: v for k, v in vars(self.side).items() if k not in vars(side)})
+        names = [*self.tables][1:]
+        block = Block(truth, dict(zip(names, systems, strict=True)), tables=side)
+        return _Measured(block.score(self.plan), [table.height for table in systems])
+
+
+def _with_rows(table: Table, rows: pl.DataFrame, *, descending: bool, sort: bool) -> Table:
+    """Fill a table with rows in their order, or if they have none and `sort`, in one of items."""
+    frame = table.frame
+    if not isinstance(table.rows, Unordered):
+        rows = rows.sort("row", descending=descending)
+    elif sort:
+        rows = rows.sort("user", "item", "value")
+    number = next((name for name in ("score", "rank", "gain") if name in frame.columns), "value")
+    rows = rows.rename({"value": number})
+    users = rows.filter(pl.col("item").is_null())["user"].unique()
+    rows = rows.filter(pl.col("item").is_not_null()).select(frame.columns)
+    rows = rows.cast(dict(frame.schema))  # type: ignore[arg-type]
+    empty = IdSeries(users.cast(frame.schema["user"]))
+    return replace(table, rows=type(table.rows)(rows), empty_users=empty)
