@@ -24,13 +24,13 @@ from pathlib import Path
 import polars as pl
 import pyspark
 from pyspark.sql import SparkSession
+from rankmeter._rankings.spark import collect_judged_in_spark, judged_rows_query
 from test_disk import outcome, some
 from test_disk_pieces import assert_same
 from test_spark import CASES, SETTINGS, many
 
 import rankmeter as rm
 from rankmeter._engine.memory import Memory
-from rankmeter._rankings.spark import collect_judged_in_spark, judged_rows_query
 from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types

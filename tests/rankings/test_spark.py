@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,18 +29,12 @@ from test_disk_pieces import SCORES, assert_same
 import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._choices import CHOICES
-from rankmeter._engine.memory import Memory
-from rankmeter._rankings.spark import (
-    collect_judged_in_spark,
-    judged_rows_query,
-    preceding_rows_query,
-    repeated_hashes_query,
-    rows_between_marks_query,
-)
+from rankmeter._engine import open_data
+from rankmeter._engine.spark import count_rows
 from rankmeter._rankings.ties import ORDERED
 from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import _translate_query_errors
+from rankmeter._reading.spark import _translate_query_errors, send_frame
 from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import (
@@ -135,10 +129,6 @@ def many(seed, order, *, words):
     return (named(rankings), named(truth)) if words else (rankings, truth)
 
 
-SMALL_ROOM = 2**13
-"""Bytes, so that what is broadcast has several parts."""
-
-
 def metrics(case):
     """Metrics with choices of their own: a case has some rules, and all cases have all."""
     chance = random.Random(case)
@@ -150,8 +140,6 @@ def metrics(case):
     found = []
     for name in ("ndcg", "rr", "recall", "ap") * 8:
         given = {rule: chance.choice(words[rule]) for rule in RULES if chance.random() < 0.4}
-        if given.get("scope") == "appended":  # each of these takes a pass
-            given = {"scope": "appended", "ties": ordering[case]}
         if given.get("ties", "item") != "expected" and chance.random() < 0.2:
             given["depth"] = chance.randint(1, 5)
         inside = ",".join(f"{rule}={value}" for rule, value in given.items())
@@ -169,14 +157,13 @@ def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     rankings, truth = many(seed, order, words=words)
     plan = resolve_plan(metrics(seed))
     judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
-    wanted = Memory().open(judged, tables).run(plan)[""]
+    wanted = open_data(judged, tables).run(plan)[""]
     table = open_spark(in_spark(spark, rankings, 1 + 3 * seed))
     table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
     judged, tables = unify_all_id_types(judged, {"": table})
-    room = 3 * SMALL_ROOM if words else 2**30  # two parts
-    asked = [*plan.metrics_by_alignment(), *resolve_plan("rr(exclude=self)").metrics_by_alignment()]
-    gathered = {"": collect_judged_in_spark(tables[""], judged, asked, memory_limit=room)}
-    assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
+    memory = 2**16 if words else 2**30  # several parts for each task, or one
+    counted = {"": count_rows(tables[""], memory)}
+    assert_same(open_data(judged, counted).run(plan)[""], wanted)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -372,31 +359,21 @@ def test_the_order_of_the_rows_is_not_known(spark):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(
-    ("later", "passes", "metric"),
-    [
-        (("user", "item", "score + int(item % 2 = 0) AS score"), 1, "ndcg@5"),
-        (("*", "explode(sequence(int(item > 500), 1)) AS copy"), 1, "ndcg@5"),
-        (("*", "explode(sequence(int(item > 500), 1)) AS copy"), 2, "ndcg(score_type=float32)"),
-    ],
-)
-def test_rankings_that_change_between_the_passes_are_refused(
-    spark, monkeypatch, later, passes, metric
-):
+def test_rankings_that_change_after_they_were_counted_are_refused(spark, monkeypatch):
     rankings, truth = some(300)
-    frame = in_spark(spark, rankings.with_columns(pl.col("score").cast(pl.Float64)))
+    frame = in_spark(spark, rankings)
     kind, read = type(open_spark(frame).rows.query), []
     usual = kind.all_rows.fget
 
     def rows(query):
         read.append(query)
-        data = query.data.selectExpr(*later) if len(read) > passes else query.data
-        return usual(replace(query, data=data))
+        more = query.data.selectExpr("*", "explode(sequence(int(item > 500), 1)) AS copy")
+        return usual(replace(query, data=more if len(read) > 1 else query.data))
 
     monkeypatch.setattr(kind, "all_rows", property(rows))
     with pytest.raises(DataError, match="changed while they were read"):
-        rm.evaluate(frame, truth, ["rr", metric], duplicates="unchecked")
-    assert len(read) == passes + 1
+        rm.evaluate(frame, truth, "rr", duplicates="unchecked")
+    assert len(read) == 2
 
 
 def test_small_tables_arrive_whole(spark, monkeypatch):
@@ -404,7 +381,7 @@ def test_small_tables_arrive_whole(spark, monkeypatch):
     rows = open_spark(in_spark(spark, some(300)[0])).rows.query
     table = pl.DataFrame({"user": ["a", "Ä", "c"], "n": [1, None, 2**62], "x": [0.1, -0.0, None]})
     for height in range(4):
-        assert rows.collect(rows.broadcast_rows(table[:height])).equals(table[:height])
+        assert rows.collect(send_frame(table[:height], spark, "a table")).equals(table[:height])
 
 
 @pytest.mark.once
@@ -449,7 +426,7 @@ def test_a_query_that_fails_is_an_error_with_the_root_of_its_causes(spark):
             NotEnoughMemoryError,
             "Spark has not enough memory for a query of pyspark DataFrame: ",
             "[UNABLE_TO_ACQUIRE_MEMORY] Unable to acquire 119074000 bytes of memory",
-            "give a smaller `memory` (67.1 MB at least), or give more to spark.executor.memory",
+            "give a smaller `memory` (67.1 MB at least) for smaller parts, or give more to",
         ),
     ):
         score = f"if(user < 0, 1.0, double(raise_error('{text}'))) AS score"
@@ -487,7 +464,7 @@ class Java:
                 "(TID 4) (10.0.0.1 executor 2): ExecutorLostFailure (executor 2 exited) Reason: "
                 "Command exited with code 52\nDriver:"
             ),
-            ": ExecutorLostFailure (executor 2 exited) Reason: Command exited with code 52. The",
+            ": ExecutorLostFailure (executor 2 exited) Reason: Command exited with code 52. Each",
         ),
     ],
 )
@@ -636,8 +613,16 @@ def own_metric(function):
 
 
 @pytest.mark.once
-def test_metrics_of_the_user_are_computed_by_the_driver(spark):
+def test_metrics_of_the_user_are_sent_to_the_tasks(spark):
     rankings, truth = some(1000)
+
+    def first(hits, k=None):
+        """Fall with the number of relevant items."""
+        return 1.0 / (1.0 + hits.n_relevant)
+
+    with own_metric(first) as name:
+        found = rm.evaluate(in_spark(spark, rankings), truth, name)
+        assert found.values_by_user.equals(rm.evaluate(rankings, truth, name).per_user)
     lock = threading.Lock()
 
     def locked(hits, k=None):
@@ -645,9 +630,8 @@ def test_metrics_of_the_user_are_computed_by_the_driver(spark):
         with lock:
             return 1.0 / (1.0 + hits.n_relevant)
 
-    with own_metric(locked) as name:
-        found = rm.evaluate(in_spark(spark, rankings), truth, name)
-        assert found.values_by_user.equals(rm.evaluate(rankings, truth, name).per_user)
+    with own_metric(locked) as name, pytest.raises(UsageError, match="`locked` cannot be sent"):
+        rm.evaluate(in_spark(spark, rankings), truth, name)
 
     def divides(hits, k=None):
         """Fail where a user has many relevant items."""
@@ -663,118 +647,30 @@ def test_metrics_of_the_user_are_computed_by_the_driver(spark):
 # What is moved
 
 
-def plan_of(query, capsys):
+def test_rankings_and_truth_move_once_by_their_users_and_nothing_is_broadcast(
+    spark, capsys, monkeypatch
+):
+    rankings, truth = some(3000)
+    kind, asked = type(open_spark(in_spark(spark, rankings)).rows.query), []
+    collect = kind.collect
+
+    def watched(query, one):
+        asked.append(one)
+        return collect(query, one)
+
+    monkeypatch.setattr(kind, "collect", watched)
+    frames = {name: in_spark(spark, frame) for name, frame in (("a", rankings), ("b", rankings))}
+    rm.compare(frames, truth, ["ndcg@5,10", "rr(ties=expected)", "recall@1,2,3", "rr(pool=judged)"])
+    counted, measured = asked[:-1], asked[-1]
+    assert len(counted) == 2
     capsys.readouterr()
-    query.explain()
-    return capsys.readouterr().out.splitlines()
-
-
-@pytest.fixture
-def without_automatic_broadcasts(spark):
-    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-    yield
-    spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
-
-
-@pytest.mark.usefixtures("without_automatic_broadcasts")
-def test_rankings_are_not_moved(spark, tmp_path, capsys):
-    rankings, truth = some(3000)
-    for name, frame in (("numbers", rankings), ("words", named(rankings))):
-        frame.write_parquet(tmp_path / f"{name}.parquet")
-        rows = open_spark(spark.read.parquet(str(tmp_path / f"{name}.parquet"))).rows.query
-        judged = truth if name == "numbers" else named(truth)
-        place = pl.int_range(pl.len())
-        marks = judged.select(
-            "item", mark_user="user", mark=pl.lit(0.5), last=pl.lit(0.1), place=place
-        )
-        queries = {
-            judged_rows_query(rows, judged.select("user", "item")): "partial_count",
-            rows_between_marks_query(
-                rows, "-score", rows.broadcast_rows(marks.drop("item"))
-            ): "partial_count",
-            preceding_rows_query(
-                rows, "-score", "item", rows.broadcast_rows(marks.drop("last"))
-            ): "partial_count",
-            repeated_hashes_query(rows): "xxhash64",  # and nothing else of a row
-        }
-        for query, sent in queries.items():
-            lines = plan_of(query, capsys)
-            text = "\n".join(lines)
-            moved = [lines[at + 1] for at, line in enumerate(lines) if " Exchange " in line]
-            assert len(moved) == 1, text
-            assert sent in moved[0], text
-            for costly in ("SortMergeJoin", "ShuffledHashJoin", "Window", "Python"):
-                assert costly not in text
-            made = [line for line in lines if "Generate" in line]  # the small table is unpacked
-            assert all("inline(arrays_zip(" in line for line in made)
-        assert "BroadcastHashJoin" not in text
-
-
-def test_metrics_and_cutoffs_share_the_passes(spark):
-    rankings, truth = some(3000)
-    judged, tables = unify_all_id_types(
-        read_truth(truth), {"": open_spark(in_spark(spark, rankings))}
-    )
-    asked = []
-    query = tables[""].rows.query
-    collect = type(query).collect
-
-    class Watched(type(query)):
-        def collect(self, one):
-            asked.append(one)
-            return collect(self, one)
-
-    watched = Watched(*(getattr(query, field.name) for field in fields(query)))
-    rules = ("expected", "optimistic", "together", "realistic")
-    more = [f"{one}(ties={rule})@5,10" for one in ("ndcg", "rr", "map") for rule in rules]
-    plan = resolve_plan([*more, "rr(pool=judged)", "recall@1,2,3,4"])
-    watching = replace(tables[""], rows=replace(tables[""].rows, query=watched))
-    table = collect_judged_in_spark(
-        watching, judged, [*plan.metrics_by_alignment()], memory_limit=2**30
-    )
-    assert len(asked) == 3  # judged rows, repeated items, candidates above these rows
-    opened = Memory(3).open(judged, {"": table})
-    opened.run(plan)
-    assert len(asked) == 4
-    opened.run(resolve_plan(["recall@7", "ndcg@4"]))
-    assert len(asked) == 4
-
-
-@pytest.mark.once
-def test_what_is_broadcast_has_parts_if_it_is_large(spark):
-    rankings, truth = some(3000)
-    judged, tables = unify_all_id_types(
-        read_truth(truth), {"": open_spark(in_spark(spark, rankings))}
-    )
-    query, sent = tables[""].rows.query, []
-    send = type(query).broadcast_rows
-
-    class Watched(type(query)):
-        def broadcast_rows(self, rows):
-            sent.append(rows)
-            return send(self, rows)
-
-    watched = Watched(*(getattr(query, field.name) for field in fields(query)))
-    unchecked = [*resolve_plan("ndcg(duplicates=unchecked)").metrics_by_alignment()]
-    table = collect_judged_in_spark(
-        replace(tables[""], rows=replace(tables[""].rows, query=watched)),
-        judged,
-        unchecked,
-        memory_limit=SMALL_ROOM,
-    )
-    assert all(one.height * 100 <= 1.1 * SMALL_ROOM for one in sent)
-    assert sum(one.height for one in sent[:4]) == 300  # judgments of 100 bytes
-    assert 200 < sum(one.height for one in sent[4:]) <= 300  # scores of judged items
-    n = len(sent)
-    found = Memory().open(judged, {"": table}).run(resolve_plan("ndcg(ties=item)@5"))[""]
-    assert len(sent) > n + 3  # tied items
-    tables = {"": read_rankings(rankings)}
-    wanted = (
-        Memory()
-        .open(*unify_all_id_types(read_truth(truth), tables))
-        .run(resolve_plan("ndcg(ties=item)@5"))
-    )
-    np.testing.assert_array_equal(found.matrix, wanted[""].matrix)
+    measured.explain()
+    text = capsys.readouterr().out.partition("Initial Plan")[0]
+    # in_spark makes the partitions of the two frames, and the work of the engine makes one more.
+    assert text.count("Exchange hashpartitioning(user") == 1
+    assert text.count("MapInArrow") == 1
+    assert "Broadcast" not in text
+    assert "Sort " not in text
 
 
 @pytest.mark.once

@@ -139,7 +139,7 @@ class Reading:
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
 
     def cut(self, tables: Mapping[str, Table]) -> dict[str, Table]:
-        """Cut rankings that were opened in pieces into parts of whole users; count those in Spark."""
+        """Cut rankings in pieces into parts of whole users; count rankings in Spark."""
         memory = self.disk_memory_limit
         return {
             name: count_rows(table, memory) if table.rows.in_cluster else table

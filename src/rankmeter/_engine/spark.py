@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple, NoReturn
+from warnings import catch_warnings, filterwarnings
 
 import polars as pl
 
@@ -23,7 +24,8 @@ from rankmeter._reading.spark import InSpark, Query, Unordered, send_frame
 from rankmeter._reading.table import POLARS, Table
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DataError, UsageError
-from rankmeter.metrics import METRICS
+from rankmeter.errors._checks import brief
+from rankmeter.metrics import METRICS, Spec
 
 _LARGEST = 2**20  # rows of a part, unless memory is smaller
 _PER_ROW = 250  # bytes of memory for a row that is measured
@@ -83,7 +85,10 @@ class Cluster:
         n_parts = sum(t.rows.n_parts for t in self.systems.values() if isinstance(t.rows, InSpark))
         rows = reduce(lambda one, other: one.unionByName(other), self._rows(query))
         cut = rows.repartition(max(n_parts, query.default_parallelism), "user")
-        measured = query.collect(cut.mapInArrow(self._work(plan), "result binary"))
+        with catch_warnings():
+            filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+            work = cut.mapInArrow(self._work(plan), "result binary")  # without pandas
+        measured = query.collect(work)
         results = [pickle.loads(result) for result in measured["result"]]  # noqa: S301 - of our own
         for result in results:
             if isinstance(result, Exception):
@@ -109,15 +114,13 @@ class Cluster:
                 )
 
     def _work(self, plan: Plan) -> _Work:
-        tables = [_without_rows(table) for table in (self.truth, *self.systems.values())]
+        systems = {name: _without_rows(table) for name, table in self.systems.items()}
         own = {
-            entry.metric.name: entry.metric.spec
+            entry.metric.name: _sendable(entry.metric.spec)
             for entry in plan.metrics
             if not entry.spec.function.__module__.startswith("rankmeter.")
         }
-        return _Work(
-            plan, own, dict(zip(["", *self.systems], tables, strict=True)), self._side(plan)
-        )
+        return _Work(plan, own, _without_rows(self.truth), systems, self._side(plan))
 
     def _side(self, plan: Plan) -> SideTables:
         """Side data over the codes of all items, made once."""
@@ -145,14 +148,29 @@ class Cluster:
             ids = [f"{_SQL[types[role]]}({role}) AS {role}" for role in ("user", "item")]
             rows = table.rows.query
             subtopic = ["string(NULL) AS subtopic"] if self.truth.has_subtopics else []
-            yield rows.candidates.selectExpr(
-                *ids, f"{rows.order} AS value", f"bigint({number}) AS row", *subtopic
-            )
+            row = f"bigint({number}) AS row"
+            yield rows.candidates.selectExpr(*ids, f"{rows.order} AS value", row, *subtopic)
+            if (emptied := rows.users_of_dropped_rows) is not None:
+                nothing = "CAST(NULL AS {}) AS item".format(_SQL[types["item"]])
+                yield emptied.selectExpr(ids[0], nothing, "double(NULL) AS value", row, *subtopic)
         types |= {"value": pl.Float64(), "row": pl.Int64()}
         types |= {"subtopic": pl.String()} if self.truth.has_subtopics else {}
         frame = pl.concat([pl.DataFrame(schema=types), *sent], how="diagonal")
         if frame.height:
             yield send_frame(frame, query.data.sparkSession, query.source)
+
+
+def _sendable(spec: Spec) -> Spec:
+    from pyspark import cloudpickle
+
+    try:
+        cloudpickle.dumps(spec)  # type: ignore[no-untyped-call]
+    except Exception as error:
+        raise UsageError(
+            f"The metric `{spec.name}` cannot be sent to the tasks of Spark: "
+            f"{brief(error)}. Its function must hold only what can be pickled."
+        ) from error
+    return spec
 
 
 _SQL = {pl.Int64(): "bigint", pl.String(): "string"}
@@ -179,10 +197,8 @@ def _rows_to_send(table: Table, value: str, row: pl.Expr) -> pl.DataFrame:
     subtopics = [pl.col("subtopic")] if table.has_subtopics else []
     ids = [pl.col(role).cast(types[role]) for role in ("user", "item")]
     empty = table.empty_users.to_series().cast(types["user"]).to_frame("user")
-    return pl.concat(
-        [table.frame.select(*ids, *number, row.alias("row"), *subtopics), empty.select("user", row=row)],
-        how="diagonal",
-    )  # fmt: skip
+    rows = table.frame.select(*ids, *number, row.alias("row"), *subtopics)
+    return pl.concat([rows, empty.select("user", row=row)], how="diagonal")
 
 
 class _Measured(NamedTuple):
@@ -203,7 +219,8 @@ class _Work:
 
     plan: Plan
     own: Mapping[str, Any]  # metrics of the user by name
-    tables: Mapping[str, Table]  # without rows; the ground truth comes first
+    truth: Table  # without rows
+    systems: Mapping[str, Table]  # without rows
     side: SideTables
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -222,18 +239,19 @@ class _Work:
         """Measure all users of some rows."""
         for name, spec in self.own.items():
             METRICS[name] = spec
-        n, row = len(self.tables) - 1, pl.col("row")
+        n, row = len(self.systems), pl.col("row")
         sort = any(choices.ties == "input" for choices in self.plan.metrics_by_alignment())
-        masks = [row < 0, *((row >= 0) & (row % n == number) for number in range(n))]
-        truth, *systems = (
-            _with_rows(table, rows.filter(mask), descending=number == 0, sort=sort)
-            for number, (table, mask) in enumerate(zip(self.tables.values(), masks, strict=True))
-        )
+        truth = _with_rows(self.truth, rows.filter(row < 0), descending=True, sort=sort)
+        systems = {
+            name: _with_rows(
+                table, rows.filter(row >= 0, row % n == number), descending=False, sort=sort
+            )
+            for number, (name, table) in enumerate(self.systems.items())
+        }
         side = SideTables(self.side.side, {}, truth)
         side.__dict__.update({k: v for k, v in vars(self.side).items() if k not in vars(side)})
-        names = [*self.tables][1:]
-        block = Block(truth, dict(zip(names, systems, strict=True)), tables=side)
-        return _Measured(block.score(self.plan), [table.height for table in systems])
+        block = Block(truth, systems, tables=side)
+        return _Measured(block.score(self.plan), [t.height for t in systems.values()])
 
 
 def _with_rows(table: Table, rows: pl.DataFrame, *, descending: bool, sort: bool) -> Table:
@@ -249,4 +267,5 @@ def _with_rows(table: Table, rows: pl.DataFrame, *, descending: bool, sort: bool
     rows = rows.filter(pl.col("item").is_not_null()).select(frame.columns)
     rows = rows.cast(dict(frame.schema))  # type: ignore[arg-type]
     empty = IdSeries(users.cast(frame.schema["user"]))
-    return replace(table, rows=type(table.rows)(rows), empty_users=empty)
+    kept = Unordered if isinstance(table.rows, Unordered) else InFrame
+    return replace(table, rows=kept(rows), empty_users=empty)

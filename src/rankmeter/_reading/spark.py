@@ -77,10 +77,10 @@ def _translate_query_errors(source: str) -> Iterator[None]:
             ) from error
         if any(map(_NOT_THERE.search, causes)):
             raise MissingDependencyError(
-                "The executors of Spark cannot import rankmeter, which they need to measure their "
-                "users: install it in the Python of every node, or pack an environment and pass it "
-                "with spark.archives (--archives env.tar.gz#env) and PYSPARK_PYTHON=env/bin/python, "
-                "or choose an image of the cluster that has it."
+                "The executors of Spark cannot import rankmeter, with which they measure their "
+                "users: install it in the Python of every node, or pack an environment and pass "
+                "it with spark.archives (--archives env.tar.gz#env) and "
+                "PYSPARK_PYTHON=env/bin/python, or choose an image of the cluster that has it."
             ) from error
         raise DataError(
             f"The {source} cannot be computed: {why}. Run the query by itself to see more."
@@ -346,6 +346,7 @@ class Query:
     # Of the first scores, those against the ranks, which are used instead; and how many these are.
     conflicts: tuple[Orders, int] | None
     counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
+    emptied: Any = None  # query of the users of rows that are dropped
 
     @property
     def id_types(self) -> pl.Schema:
@@ -365,6 +366,13 @@ class Query:
         if self.bad_scores == "worst":
             return rows.selectExpr("user", "item", f"{self.usable_value_sql} AS {self.order}")
         return rows.where(f"{self.order} IS NOT NULL") if self.bad_scores == "drop" else rows
+
+    @property
+    def users_of_dropped_rows(self) -> Any:
+        """Query of the users that lose a row, which may be their only one; None if none is lost."""
+        if self.emptied is not None or self.bad_scores != "drop" or self.order == "rank":
+            return self.emptied
+        return self.all_rows.where("score IS NULL").select("user").distinct()
 
     @property
     def usable_value_sql(self) -> str:
@@ -432,7 +440,10 @@ class Query:
         roles = {role: column for role, column in ids.items() if column is not None}
         roles[self.order] = _Role(self.order, pl.Float64)
         names = {role: role for role in roles}
-        return replace(self, data=rows, names=names, roles=roles, conflicts=None, counted=counts)
+        return replace(
+            self, data=rows, names=names, roles=roles, conflicts=None, counted=counts,
+            emptied=self.users_of_dropped_rows,
+        )  # fmt: skip
 
     def _bad_ids_error(self, role: str, nulls: int, n: int) -> DataError:
         inexact = self.roles[role].inexact
