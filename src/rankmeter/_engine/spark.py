@@ -28,6 +28,7 @@ from rankmeter.errors._checks import brief
 from rankmeter.metrics import METRICS, Spec
 
 _LARGEST = 2**20  # rows of a part, unless memory is smaller
+_LEAST = 2**14  # rows that are worth a task
 _PER_ROW = 250  # bytes of memory for a row that is measured
 
 
@@ -82,9 +83,11 @@ class Cluster:
     def run(self, plan: Plan) -> dict[str, Scores]:
         """Measure all parts and merge the values; see `Data.run`."""
         query = next(t.rows.query for t in self.systems.values() if isinstance(t.rows, InSpark))
+        n_rows = sum(t.rows.n_rows for t in self.systems.values())
+        few = min(query.default_parallelism, -(-n_rows // _LEAST))
         n_parts = sum(t.rows.n_parts for t in self.systems.values() if isinstance(t.rows, InSpark))
         rows = reduce(lambda one, other: one.unionByName(other), self._rows(query))
-        cut = rows.repartition(max(n_parts, query.default_parallelism), "user")
+        cut = rows.repartition(max(n_parts, few), "user")
         with catch_warnings():
             filterwarnings("ignore", message="PySpark does not yet fully support pandas")
             work = cut.mapInArrow(self._work(plan), "result binary")  # without pandas
