@@ -8,7 +8,6 @@ memory. The results are printed as JSON.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import signal
@@ -24,18 +23,18 @@ from pathlib import Path
 import polars as pl
 import pyspark
 from pyspark.sql import SparkSession
-from rankmeter._rankings.spark import collect_judged_in_spark, judged_rows_query
 from test_disk import outcome, some
 from test_disk_pieces import assert_same
 from test_spark import CASES, SETTINGS, many
 
 import rankmeter as rm
-from rankmeter._engine.memory import Memory
+from rankmeter._engine import open_data
+from rankmeter._engine.spark import count_rows
 from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions._plan import resolve_plan
-from rankmeter.errors import NotEnoughMemoryError
+from rankmeter.errors import MissingDependencyError, NotEnoughMemoryError
 
 # The address of the host's name may be one at which executors do not reach the driver: they would
 # wait for each other.
@@ -132,29 +131,33 @@ def equal_by_rules(session, folder, cases):
         rankings, truth = many(seed, order, words=words)
         plan = resolve_plan(RULES)
         judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
-        wanted = Memory().open(judged, tables).run(plan)[""]
+        wanted = open_data(judged, tables).run(plan)[""]
         table = open_spark(read(session, folder, rankings))
         table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
         judged, tables = unify_all_id_types(judged, {"": table})
-        gathered = {
-            "": collect_judged_in_spark(
-                tables[""], judged, [*plan.metrics_by_alignment()], memory_limit=2**30
-            )
-        }
-        assert_same(Memory().open(judged, gathered).run(plan)[""], wanted)
+        counted = {"": count_rows(tables[""], 2**30)}
+        assert_same(open_data(judged, counted).run(plan)[""], wanted)
         equal += len(plan.metrics)
     return equal
 
 
-def plan_of_the_first_pass(session, folder):
-    """The exchanges of the first pass, and what each of them moves."""
+def without_the_package(session, folder):
+    """The error where Python on the executors has no rankmeter."""
     rankings, truth = some()
-    rows = open_spark(read(session, folder, rankings)).rows.query
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        judged_rows_query(rows, truth.select("user", "item")).explain()
-    lines = said.getvalue().splitlines()
-    return [lines[at + 1] for at, line in enumerate(lines) if " Exchange " in line]
+    try:
+        rm.evaluate(read(session, folder, rankings), truth)
+    except MissingDependencyError as error:
+        return str(error)
+    return ""
+
+
+def path_without_the_package(folder):
+    """A folder that hides rankmeter, as the first of PYTHONPATH."""
+    hiding = Path(folder) / "hiding"
+    hiding.mkdir()
+    text = "raise ModuleNotFoundError(\"No module named 'rankmeter'\")"
+    (hiding / "rankmeter.py").write_text(text, encoding="utf-8")
+    return str(hiding)
 
 
 def killed(session, folder, name):
@@ -213,11 +216,13 @@ def main():
         with started(where) as session:
             found = {
                 "equal": equal_by_rules(session, folder, cases),
-                "exchanges": plan_of_the_first_pass(session, folder),
                 "executor": killed(session, folder, "CoarseGrainedExecutorBackend"),
             }
             if standalone:
                 found["worker"] = killed(session, folder, "deploy.worker.Worker")
+        hidden = {"spark.executorEnv.PYTHONPATH": path_without_the_package(folder)}
+        with started(where, **hidden) as session:
+            found["without the package"] = without_the_package(session, folder)
         if standalone:
             with started(where, **SMALL) as session:
                 found["without memory"] = without_memory(session, folder)

@@ -43,6 +43,7 @@ from rankmeter.errors import (
     DuplicateError,
     IdTypeError,
     InvalidValueError,
+    MissingDependencyError,
     NotEnoughMemoryError,
     UsageError,
 )
@@ -641,6 +642,14 @@ def test_metrics_of_the_user_are_sent_to_the_tasks(spark):
 
     with own_metric(divides) as name, pytest.raises(ZeroDivisionError, match=r"^7 relevant items$"):
         rm.evaluate(in_spark(spark, rankings), truth, name)
+
+
+@pytest.mark.once
+def test_another_version_on_the_executors_is_an_error(spark, monkeypatch):
+    monkeypatch.setattr("rankmeter._engine.spark._Work.__init__.__defaults__", ("0.8",))
+    rankings, truth = some(300)
+    with pytest.raises(MissingDependencyError, match=r"have rankmeter .*, and the driver has 0\.8"):
+        rm.evaluate(in_spark(spark, rankings), truth)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -67,9 +67,9 @@ def test_the_rules_have_the_scores_of_rankings_in_memory(found):
     assert found["left"] == []
 
 
-def test_rankings_are_not_moved_between_executors(found):
-    assert len(found["exchanges"]) == 1
-    assert "partial_count" in found["exchanges"][0]
+def test_executors_without_the_package_are_an_error_that_says_how_to_put_it_there(found):
+    assert "The executors of Spark cannot import rankmeter" in found["without the package"]
+    assert "spark.archives" in found["without the package"]
 
 
 def test_an_executor_that_is_killed_changes_nothing(found):

@@ -22,8 +22,9 @@ from rankmeter._engine.side_tables import SideTables
 from rankmeter._reading.by_user import IdSeries, InFrame
 from rankmeter._reading.spark import InSpark, Query, Unordered, send_frame
 from rankmeter._reading.table import POLARS, Table
+from rankmeter._version import __version__
 from rankmeter.conventions._plan import Plan
-from rankmeter.errors import DataError, UsageError
+from rankmeter.errors import DataError, MissingDependencyError, UsageError
 from rankmeter.errors._checks import brief
 from rankmeter.metrics import METRICS, Spec
 
@@ -225,6 +226,7 @@ class _Work:
     truth: Table  # without rows
     systems: Mapping[str, Table]  # without rows
     side: SideTables
+    version: str = __version__  # of the driver
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -240,6 +242,11 @@ class _Work:
 
     def measure(self, rows: pl.DataFrame) -> _Measured:
         """Measure all users of some rows."""
+        if self.version != __version__:
+            raise MissingDependencyError(
+                f"The executors of Spark have rankmeter {__version__}, and the driver has "
+                f"{self.version}: install one version on all nodes."
+            )
         for name, spec in self.own.items():
             METRICS[name] = spec
         n, row = len(self.systems), pl.col("row")
