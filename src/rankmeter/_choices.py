@@ -130,9 +130,8 @@ class Alignment:
         "error",
         "An item repeated in one ranking: ``error``, ``best`` (keep its best rank; items below "
         "move up), ``first`` (the best one counts, its repetitions occupy ranks), ``each`` (count "
-        "every occurrence: shares of the relevant items can exceed 1), ``unchecked`` (as "
-        "``error``, but rankings in Spark are not searched for repeated items that are not "
-        "judged).",
+        "every occurrence: shares of the relevant items can exceed 1), ``unchecked`` (another "
+        "name of ``error``).",
         inputs=RANKINGS,
     )
     judgements: Literal["error", "max", "last", "sum"] = declare_choice(
