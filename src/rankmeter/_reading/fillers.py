@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._reading.by_user import InFrame
-from rankmeter._reading.lists import Lists
+from rankmeter._reading.lists import PythonLists
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief, counted
@@ -92,7 +92,7 @@ _SHORT = 1000
 def _ends(table: Table) -> set[Any] | None:
     """The items at the ends of plain lists; None for others."""
     rows = table.rows
-    if not isinstance(rows, Lists) or {*map(type, rows.containers)} != {list}:
+    if not isinstance(rows, PythonLists) or {*map(type, rows.containers)} != {list}:
         return None
     return {*map(itemgetter(-1), rows.containers), *map(itemgetter(0), rows.containers)}
 
@@ -105,7 +105,7 @@ def _count_filled_lists(filler: Any, table: Table, *, alone: bool = False) -> in
     rows = table.rows
     if not len(rows):
         return 0
-    if isinstance(rows, Lists):
+    if isinstance(rows, PythonLists):
         if isinstance(rows.containers[0], dict):
             full = [items for items in rows.containers if filler in items]
             lowest = all(items[filler] == min(items.values()) for items in full)
@@ -159,7 +159,7 @@ def _count_lists_with_end(filler: Any, end: int, lists: Sequence[Sequence[Any]])
 def _has_lists(table: Table) -> bool:
     """Whether the items of a user have an order; a set has no end."""
     rows = table.rows
-    return not isinstance(rows, Lists) or list in {*map(type, rows.containers)}
+    return not isinstance(rows, PythonLists) or list in {*map(type, rows.containers)}
 
 
 def _extremes(table: Table) -> tuple[int, int]:
@@ -186,6 +186,6 @@ def _are_like_rows_of_an_array(table: Table) -> bool:
 
 def _has_item(item: int, table: Table) -> bool:
     rows = table.rows
-    if isinstance(rows, Lists):
+    if isinstance(rows, PythonLists):
         return any(item in container for container in rows.containers)
     return bool(np.any(rows.items().to_integers() == item))

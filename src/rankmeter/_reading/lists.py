@@ -28,7 +28,7 @@ _EXACT = 2**53  # integers up to here have a float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Lists(ByUser):
+class PythonLists(ByUser):
     """One nonempty container for each user: items, in order for rankings, or item → number.
 
     All items are strings, or all are integers.
@@ -37,7 +37,7 @@ class Lists(ByUser):
     containers: list[Any]  # (n_users,)
 
     @classmethod
-    def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
+    def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> PythonLists | None:
         """Create lists by user; None if a user, container or value needs a closer look."""
         kinds, native = set(map(type, containers)), _native.native
         user_type = _common_id_type(list(users))

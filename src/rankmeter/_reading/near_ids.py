@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from rankmeter._reading.by_user import Ids
-from rankmeter._reading.lists import Lists
+from rankmeter._reading.lists import PythonLists
 from rankmeter._reading.table import Table
 from rankmeter.errors._checks import brief, counted
 
@@ -133,7 +133,7 @@ _MOST = 0.9
 
 def _some_ids(table: Table, role: str) -> Iterable[str]:
     rows = table.rows
-    if role == "item" and isinstance(rows, Lists):
+    if role == "item" and isinstance(rows, PythonLists):
         step = 1 + len(rows) // _SOME
         return chain.from_iterable(rows.containers[::step])
     ids = _ids(table, role)

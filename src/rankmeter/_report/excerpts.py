@@ -151,7 +151,7 @@ def segment_sentence(
 
 
 @dataclass(frozen=True)
-class Spread:
+class Quantiles:
     """Quantiles of the values of the users, and the number of users with the worst value.
 
     Attributes
@@ -169,13 +169,13 @@ class Spread:
     quartiles: tuple[float, ...]
 
 
-def compute_quantiles(values: FloatArray, *, increasing: bool) -> Spread:
+def compute_quantiles(values: FloatArray, *, increasing: bool) -> Quantiles:
     """Compute quantiles of values; NaN without values."""
     if not values.size:
-        return Spread(0, 0, math.nan, (math.nan,) * 3)
+        return Quantiles(0, 0, math.nan, (math.nan,) * 3)
     worst = float(values.min() if increasing else values.max())
     quartiles = tuple(np.quantile(values, [0.25, 0.5, 0.75]).tolist())
-    return Spread(values.size, int(np.count_nonzero(values == worst)), worst, quartiles)
+    return Quantiles(values.size, int(np.count_nonzero(values == worst)), worst, quartiles)
 
 
 def worst_and_best_users(
@@ -198,7 +198,7 @@ def worst_and_best_users(
 
 
 def mean_headline(
-    e: Estimate, spread: Spread | None, confidence: float, random: float | None
+    e: Estimate, spread: Quantiles | None, confidence: float, random: float | None
 ) -> Headline:
     """Headline with the mean, and sentences on its interval and on the spread of the values."""
     if math.isnan(e.mean):

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 from rankmeter._files import open_replacement
 from rankmeter._report.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import level_text, number_text, signed_text
 from rankmeter._show.tables import item_with_title
 from rankmeter._version import __version__
@@ -329,11 +329,11 @@ def require_packages() -> None:
             ) from None
 
 
-def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
+def _count_table(counts: Mapping[str, Mapping[str, int]]) -> TextTable:
     """Table of the counts of rows read, dropped and merged, by system."""
     names = list(dict.fromkeys(name for by_name in counts.values() for name in by_name))
     rows = [(s, *(f"{by_name.get(name, 0):,}" for name in names)) for s, by_name in counts.items()]
-    return Table(("system", *(reword(name.replace("_", " ")) for name in names)), rows)
+    return TextTable(("system", *(reword(name.replace("_", " ")) for name in names)), rows)
 
 
 def _draw_charts(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from rankmeter._choices import Setting
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.table import POLARS, Frame, Kind
 from rankmeter._results.differences import (
@@ -29,7 +29,7 @@ from rankmeter._results.reread import refuse_without_ranks
 from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import MeanCell, Style, Table
+from rankmeter._results.tables import MeanCell, Style, TextTable
 from rankmeter._results.verdicts import (
     Headline,
     Verdict,
@@ -115,7 +115,7 @@ class Compared(Logged):
     clusters: object = None
     summaries: Mapping[str, Summary] = field(default_factory=dict)
     kind: Kind = POLARS
-    scored: Callable[[Plan], Mapping[str, Scores]] = refuse_without_ranks
+    scored: Callable[[Plan], Mapping[str, UserValues]] = refuse_without_ranks
 
     @property
     def confidence(self) -> float:
@@ -172,7 +172,7 @@ class Compared(Logged):
         return pl.DataFrame([d.to_dict() for d in self.differences])
 
     @use_words_of_result
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """Systems × metrics: means, with significance markers against the baseline.
 
         Without a baseline, a marker is the letter of every system that is significantly worse.
@@ -184,7 +184,7 @@ class Compared(Logged):
             for column, cell in enumerate(row, 1)
         }
         texts = [(title, *map(str, row)) for title, row in rows.items()]
-        return Table(("system", *self.labels), texts, self.notes, styles=styles)
+        return TextTable(("system", *self.labels), texts, self.notes, styles=styles)
 
     def mean_cells(self, digits: int = 4) -> dict[str, list[MeanCell]]:
         """Mean cells by system, with a letter before the name if all pairs are compared."""
@@ -256,7 +256,7 @@ class Compared(Logged):
         return [f"{first} decides, the other metrics are exploratory (each is tested on its own)"]
 
     @use_words_of_result
-    def difference_table(self) -> Table:
+    def difference_table(self) -> TextTable:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
         rows = [
             (
@@ -277,7 +277,7 @@ class Compared(Logged):
             for row, d in enumerate(self.differences)
             if d.significant and d.better
         }
-        return Table((*columns, "win/tie/loss"), rows, styles=styles)
+        return TextTable((*columns, "win/tie/loss"), rows, styles=styles)
 
     def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
         """Users compared on a metric in systems a and b, with the values in both systems."""
@@ -285,7 +285,7 @@ class Compared(Logged):
         rows, x, y = self.by_metric[metric].paired_values(*columns)
         return self.users[rows], x, y
 
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[TextTable]:
         return [self.table(), self.difference_table()]
 
     @use_words_of_result

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.align import Facts as AlignmentFacts
 from rankmeter._reading.table import Table
@@ -95,7 +95,7 @@ def counts_of_tables(rankings: Table, truth: Table) -> dict[str, int]:
     return {**rankings.counts, **judged}
 
 
-def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
+def evaluation_facts(plan: Plan, scores: UserValues, counts: Mapping[str, int]) -> Facts:
     """Facts about one evaluation by subject; facts that vary between metrics name the metrics.
 
     `counts` are the counts of the data from `counts_of_tables`.
@@ -138,7 +138,7 @@ def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> F
     return facts
 
 
-def _deviations(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> str:
+def _deviations(plan: Plan, scores: UserValues, counts: Mapping[str, int]) -> str:
     """Where a tool knowingly differs from its convention here, on these data."""
     convention = load_convention(plan.tool)
     metrics = {entry.metric.name for entry in plan.metrics}
@@ -161,7 +161,7 @@ def uninformative_intervals(estimates: Iterable[Estimate]) -> Facts:
     return {fact: ", ".join(labels)} if labels else {}
 
 
-def uneven_weight_cautions(plan: Plan, scores: Scores) -> list[str]:
+def uneven_weight_cautions(plan: Plan, scores: UserValues) -> list[str]:
     """Caution for each metric with an effective sample size below a tenth of the relevant items."""
     sizes = {entry.label: scores.effective_size(entry) for entry in plan.metrics}
     return [
@@ -303,7 +303,7 @@ def _names_by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
     return group_by_key((fact, name) for name, fact in facts.items())
 
 
-def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
+def _is_skewed(plan: Plan, entry: MetricPlan, scores: UserValues) -> bool:
     """Whether a mean has a t interval and values too skewed for it."""
     is_limited = entry.candidates is None and math.isfinite(entry.range[1])
     if is_limited or plan.uses_bootstrap or entry.averaging.aggregate != "mean":
@@ -323,7 +323,7 @@ def _count_with_rule(count: str, rule: str) -> str:
     return f"{count} ({rule})" if rule else count
 
 
-def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+def _special_cases(entry: MetricPlan, scores: UserValues) -> dict[str, tuple[int, str]]:
     """Counts of users and hits that are special cases of one metric, and the rules applied."""
     averaging, facts = entry.averaging, scores.facts[entry.alignment]
     if averaging.users == "ranked":
@@ -351,7 +351,7 @@ def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, st
     }
 
 
-def _effective_size_case(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+def _effective_size_case(entry: MetricPlan, scores: UserValues) -> dict[str, tuple[int, str]]:
     size = scores.effective_size(entry)
     if size is None:
         return {}

@@ -25,7 +25,7 @@ from rankmeter._results.settings import Settings, Values
 from rankmeter._results.wording import group_by_key
 from rankmeter._statistics.intervals import (
     ROUNDING,
-    Spread,
+    SampleMean,
     TestResult,
     is_skewed,
     pseudo_unit_change,
@@ -185,7 +185,7 @@ class _Pair:
         note = f"a paired test needs at least 2 {reword(unit)}s, got {n}{users if n else ''}"
         return replace(paired_t_test(*self.unit_values), note=note)
 
-    def spread_of_differences(self, span: float) -> Spread:
+    def spread_of_differences(self, span: float) -> SampleMean:
         """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
         d = self.unit_differences
         variation = float(np.abs(d - d.mean()).max()) / ROUNDING

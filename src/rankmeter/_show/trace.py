@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from rankmeter._engine.memory import Source
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.notes import Facts, notes_on_means
 from rankmeter._results.summary import Summary
@@ -73,7 +73,7 @@ def _plan_notes(plan: Plan, facts: Facts) -> tuple[str, ...]:
 
 
 def _trace_user(
-    source: Source | None, scores: Scores, user: object, entries: Iterable[MetricPlan]
+    source: Source | None, scores: UserValues, user: object, entries: Iterable[MetricPlan]
 ) -> list[Walk]:
     """Trace the values of some metrics for one user.
 
@@ -104,7 +104,7 @@ def _trace_user(
     return walks
 
 
-def top_of_list(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
+def top_of_list(source: Source, scores: UserValues, user: str, entry: MetricPlan) -> list[Place]:
     """The first items of a user's list, and the relevant items that are missing or further down."""
     block = source.open().select_user(
         scores.users[_find_user_row(scores.users, user)], source.system
