@@ -30,7 +30,14 @@ from rankmeter.errors import (
     RankmeterError,
     UsageError,
 )
-from rankmeter.errors._checks import RETRIEVAL, brief, counted
+from rankmeter.errors._checks import (
+    RETRIEVAL,
+    brief,
+    count_items,
+    count_users,
+    counted,
+    words_in_use,
+)
 from rankmeter.metrics import State, Weighted
 
 BoolArray = npt.NDArray[np.bool_]
@@ -280,9 +287,7 @@ class UserValues:
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, reason: str) -> str:
         examples = ", ".join(brief(user) for user in self.users.filter(mask).head(3))
         n = int(mask.sum())
-        return (
-            f"{entry.label}: {counted(n, 'user')} {reason}, for example {examples} ({name}='raise')"
-        )
+        return f"{entry.label}: {count_users(n)} {reason}, for example {examples} ({name}='raise')"
 
 
 def _worst_errors(blocks: Sequence[UserValues]) -> dict[str, RankmeterError]:
@@ -352,8 +357,9 @@ def size_error(
 
 def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | None:
     if facts.contradictions.n:
+        n, words = facts.contradictions.n, words_in_use()
         return DuplicateError(
-            f"{counted(facts.contradictions.n, 'item has', 'items have')} contradicting "
+            f"{counted(n, f'{words.item} has', f'{words.items} have')} contradicting "
             f"judgments ({truth.source}), for example {facts.contradictions}. Keep one of "
             "each, or choose judgements='max', 'last' or 'sum'"
         )
@@ -365,7 +371,7 @@ def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | No
             else ""
         )
         return DuplicateError(
-            f"{counted(facts.repeated_items.n, 'repeated item')} in the rankings "
+            f"{count_items(facts.repeated_items.n, 'repeated')} in the rankings "
             f"({rankings.source}), for example {facts.repeated_items}. Remove them, or choose "
             "duplicates='best' (keep the best rank) or 'each' (count every occurrence). If a "
             f"filler id marks empty places, drop those rows{chunks_hint}"

@@ -92,7 +92,7 @@ def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str,
     notes = [tested, *(note for note in result.notes if note not in {tested, *apart}), *last_notes]
     cells = result.mean_cells()
     if crowded:
-        notes[0] = tested.replace("letters: the", "beats: how many")
+        notes[0] = result.significance_note("beats: how many")
         beats = {
             label: Counter(d.better for d in result[label] if d.significant)
             for label in result.labels

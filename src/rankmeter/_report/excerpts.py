@@ -20,7 +20,7 @@ from rankmeter._results.wording import (
     p_equation,
     signed_text,
 )
-from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._checks import count_users, words_in_use
 
 MAX_SYSTEMS = 10
 """Systems in one chart: the number of distinct colors."""
@@ -202,7 +202,7 @@ def mean_headline(
 ) -> Headline:
     """Headline with the mean, and sentences on its interval and on the spread of the values."""
     if math.isnan(e.mean):
-        return Headline(f"{e.label} has no mean", (reword("No user has a value."),))
+        return Headline(f"{e.label} has no mean", (f"No {words_in_use().user} has a value.",))
     sentences = []
     if not math.isnan(e.low):
         ends = f"from {number_text(e.low)} to {number_text(e.high)}"
@@ -210,12 +210,12 @@ def mean_headline(
     if spread is not None and spread.n > 1:
         _, half, high = spread.quartiles
         sentences.append(
-            f"{counted(spread.at_worst, 'user')} of {spread.n:,} "
+            f"{count_users(spread.at_worst)} of {spread.n:,} "
             f"{'has' if spread.at_worst == 1 else 'have'} the worst value, "
-            f"{number_text(spread.worst)}. Half of the {reword('users')} have at most "
+            f"{number_text(spread.worst)}. Half of the {words_in_use().users} have at most "
             f"{number_text(half)}, three quarters at most {number_text(high)}."
         )
     if random is not None:
         sentences.append(f"Random rankings of all candidates reach {number_text(random)}.")
-    over = "all lists" if spread is None else counted(e.n, "user")
+    over = "all lists" if spread is None else count_users(e.n)
     return Headline(f"{e.label} is {number_text(e.mean)} over {over}", tuple(sentences))

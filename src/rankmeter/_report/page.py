@@ -16,12 +16,13 @@ from xml.etree import ElementTree as ET
 
 from rankmeter._files import open_replacement
 from rankmeter._report.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
+from rankmeter._results.notes import count_in_words
 from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import level_text, number_text, signed_text
 from rankmeter._show.tables import item_with_title
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError, spell_out_hidden_characters
-from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._checks import count_users, counted, words_in_use
 
 WIDTH = 320
 """Pixels: a column of the page, or a phone."""
@@ -261,6 +262,8 @@ def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, 
             script=script,
             named=item_with_title,
             counted=counted,
+            count_users=count_users,
+            words=words_in_use(),
             max_printed=MAX_PRINTED,
             max_rows=MAX_ROWS,
             rows_on_paper=ROWS_ON_PAPER,
@@ -290,7 +293,6 @@ def _jinja_environment() -> Any:
         breakable=_mark_line_breaks,
         exact=_format_all_digits,
         number=number_text,
-        words=reword,
         signed=signed_text,
     )
     return environment
@@ -333,7 +335,7 @@ def _count_table(counts: Mapping[str, Mapping[str, int]]) -> TextTable:
     """Table of the counts of rows read, dropped and merged, by system."""
     names = list(dict.fromkeys(name for by_name in counts.values() for name in by_name))
     rows = [(s, *(f"{by_name.get(name, 0):,}" for name in names)) for s, by_name in counts.items()]
-    return TextTable(("system", *(reword(name.replace("_", " ")) for name in names)), rows)
+    return TextTable(("system", *map(count_in_words, names)), rows)
 
 
 def _draw_charts(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:

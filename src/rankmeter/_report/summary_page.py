@@ -26,7 +26,7 @@ from rankmeter._results.segments import means_by_segment, read_user_labels
 from rankmeter._results.tables import MeanCell, TextTable
 from rankmeter._results.wording import number_text
 from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors._checks import reword
+from rankmeter.errors._checks import words_in_use
 
 OWN = "rankings"
 """What the rankings of one evaluation are called."""
@@ -148,4 +148,5 @@ def _spread_table(spreads: Mapping[str, Quantiles]) -> TextTable:
         for label, spread in spreads.items()
     ]
     headings = ("worst", "a quarter up to", "median", "three quarters up to")
-    return TextTable(("metric", *headings, reword("users at the worst"), reword("users")), rows)
+    users = words_in_use().users
+    return TextTable(("metric", *headings, f"{users} at the worst", users), rows)

@@ -47,7 +47,13 @@ from rankmeter._results.wording import (
 )
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError, spell_out_hidden_characters, to_one_line
-from rankmeter.errors._checks import counted, reword, unknown_word_error, use_words_of_result
+from rankmeter.errors._checks import (
+    count_users,
+    counted,
+    unknown_word_error,
+    use_words_of_result,
+    words_in_use,
+)
 
 T = TypeVar("T", Difference, Heterogeneity)
 
@@ -235,10 +241,10 @@ class Compared(Logged):
         return (*segment_notes(clauses, self.plan.alpha),)
 
     @use_words_of_result
-    def significance_note(self) -> str:
-        """A note on the markers, and on how differences were tested."""
+    def significance_note(self, marks: str = "letters: the") -> str:
+        """A note on the markers of pairs, called `marks`, and on how differences were tested."""
         s = self.settings
-        marks = "letters: the systems that are significantly worse"
+        marks = f"{marks} systems that are significantly worse"
         if not any(d.significant for d in self.differences):
             marks = "no significant difference"
         elif self.baseline:
@@ -322,7 +328,7 @@ class Compared(Logged):
         outcome = self.verdict_on(label)
         d = outcome.difference
         segments = ("", "")
-        if d is not None and " in all " not in (clause := differing_segments_clause(self, d)):
+        if d is not None and (clause := differing_segments_clause(self, d, some=True)):
             segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
         answer = comparison_headline(outcome, self.baseline, self.settings["correction"], segments)
         return replace(answer, sentences=(*answer.sentences, *_missing_user_sentences(self, label)))
@@ -351,7 +357,7 @@ class Compared(Logged):
         first, last = self._notes_after_test_and_dropped()
         notes = [self.significance_note(), *self._primary_metric_notes(), *first]
         notes += [
-            f"{label}: {counted(n, 'user')} not common to all systems"
+            f"{label}: {count_users(n)} not common to all systems"
             for label, n in self.dropped.items()
             if n
         ]
@@ -360,7 +366,7 @@ class Compared(Logged):
         notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
-            notes.append(f"{reword('users')} × runs: {', '.join(runs)}")
+            notes.append(f"{words_in_use().users} × runs: {', '.join(runs)}")
         return (*self.cautions, *notes, *self.segment_notes(), *_difference_notes(self))
 
     def _dict_content(self) -> dict[str, Any]:
@@ -406,12 +412,12 @@ def require_plan(result: Compared) -> Plan:
     return result.plan
 
 
-def differing_segments_clause(result: Compared, d: Difference) -> str:
-    """Clause on segments with a different answer, seen from the system that is not the baseline."""
+def differing_segments_clause(result: Compared, d: Difference, *, some: bool = False) -> str:
+    """Clause of `segments_clause`, seen from the system that is not the baseline."""
     d = difference_seen_from(d, d.b) if d.a == result.baseline else d
     pairs = _of_same_pair(result.differences, d)
     within = [difference_seen_from(part, d.a) for part in pairs if part.segment]
-    return segments_clause(d, within, heterogeneity_p_value(result, d))
+    return segments_clause(d, within, heterogeneity_p_value(result, d), some=some)
 
 
 def heterogeneity_p_value(result: Compared, d: Difference) -> float:

@@ -37,8 +37,8 @@ from rankmeter.errors._checks import (
     check_choice,
     check_integer,
     check_text,
-    reword,
     use_words_of_result,
+    words_in_use,
 )
 
 
@@ -160,7 +160,7 @@ class Evaluated(Logged):
             "metric",
             "mean",
             f"{level_text(self.confidence)} interval",
-            reword("users"),
+            words_in_use().users,
         ]
         rows = [
             [segment or "none", metric, *mean_cells(mean, low, high, n)]
@@ -225,7 +225,12 @@ class Evaluated(Logged):
     def _means_table(self, digits: int = 4) -> TextTable:
         digits = check_digits(digits)
         undefined = any(e.undefined for e in self.estimates.values())
-        columns = ["metric", "mean", f"{level_text(self.confidence)} interval", reword("users")]
+        columns = [
+            "metric",
+            "mean",
+            f"{level_text(self.confidence)} interval",
+            words_in_use().users,
+        ]
         rows = [
             [
                 e.label,

@@ -14,7 +14,7 @@ from rankmeter._results.estimates import Estimate
 from rankmeter._results.result import Result
 from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import change_text, number_text
-from rankmeter.errors._checks import reword
+from rankmeter.errors._checks import words_in_use
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Explanation(Result):
             for u in self.users
         )
         return TextTable(
-            (reword("user"), self.first, self.second, "relevant", "ranking (gain)"), rows
+            (words_in_use().user, self.first, self.second, "relevant", "ranking (gain)"), rows
         )
 
     def verdict(self) -> str:

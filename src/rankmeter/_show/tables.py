@@ -10,7 +10,7 @@ from rankmeter._results.tables import TextTable
 from rankmeter._results.walkthrough import Grid, Heading, Line, Place, Walk, Walkthrough
 from rankmeter._results.wording import number_text
 from rankmeter.errors import shorten_middle, to_one_line
-from rankmeter.errors._checks import exact_text, reword
+from rankmeter.errors._checks import exact_text, words_in_use
 
 FIRST = 10
 """Ranks that are always shown; of the others only items that count."""
@@ -33,7 +33,7 @@ def item_with_title(position: Place) -> str:
 
 def lay_out(walkthrough: Walkthrough) -> list[str | TextTable]:
     """Headings, tables and lines of a walkthrough, in reading order."""
-    whose = f"{reword('user')} {to_one_line(str(walkthrough.user))}"
+    whose = f"{words_in_use().user} {to_one_line(str(walkthrough.user))}"
     blocks = [
         part
         for system, walk in walkthrough.walks
@@ -50,7 +50,7 @@ def _parts_of_walk(walk: Walk, whose: str) -> Iterator[str | TextTable]:
     yield ", ".join(walk.facts)
     yield _position_table(walk.ranking, walk.k)
     if math.isnan(walk.value):
-        user = reword("user")
+        user = words_in_use().user
         yield f"{walk.label} is undefined for this {user}: {_counted_value_text(walk)}"
         return
     if walk.ideal.places:
@@ -80,7 +80,7 @@ def _position_table(
 ) -> TextTable:
     """Table of the positions that matter, up to `end`, with a row for positions left out."""
     named_items = any(position.item is not None for position in grid.places)
-    first = ["rank", *[reword("item")] * named_items, "gain"] if kind == "item" else [kind]
+    first = ["rank", *[words_in_use().item] * named_items, "gain"] if kind == "item" else [kind]
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
     relevant = in_vain = 0

@@ -16,7 +16,7 @@ from rankmeter._results.walkthrough import Place, Walk, Walkthrough
 from rankmeter._show.walk import make_ranking_grid, walk_metrics
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, UsageError
-from rankmeter.errors._checks import brief, check_choice, list_values, reword, suggest_words
+from rankmeter.errors._checks import brief, check_choice, list_values, suggest_words, words_in_use
 from rankmeter.metrics import Metric
 
 TOP, MOST = 10, 20
@@ -97,7 +97,7 @@ def _trace_user(
         value = scores.values[walk.label][row]
         if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
             raise DataError(
-                f"rankings or ground truth have changed: {walk.label} of {reword('user')} "
+                f"rankings or ground truth have changed: {walk.label} of {words_in_use().user} "
                 f"{brief(user)} was {value:.6g} and is now {walk.value:.6g}: evaluate again"
             )
         walks.append(walk)
@@ -125,5 +125,5 @@ def _find_user_row(users: pl.Series, user: object) -> int:
     ids = [str(user_id) for user_id in users.head(10_000)]
     hint = suggest_words(text, ids) or f"; for example {', '.join(map(brief, users.head(3)))}"
     raise UsageError(
-        f"the result has no {reword('user')} {brief(user)}{hint}", option="user", got=user
+        f"the result has no {words_in_use().user} {brief(user)}{hint}", option="user", got=user
     )
