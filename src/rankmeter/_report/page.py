@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 
 from rankmeter._files import open_replacement
 from rankmeter._report.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
+from rankmeter._report.sections import sections_of_page
 from rankmeter._results.notes import count_in_words
 from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import level_text, number_text, signed_text
@@ -235,8 +236,9 @@ def write_page(
     Each page has a `headline`, ``labels`` of metrics, ``n_users``, ``counts`` by system,
     ``figures``: the charts by kind and metric, ``hits``: the ranks of the first hits,
     ``popularity``: a cutoff and how popular the items above it are, ``lists`` by metric, user and
-    system, and ``call``: the call in Python that gives the same; the template names the others. The
-    `result` is machine-readable, and the page uses it where it can.
+    system, and ``call``: the call in Python that gives the same; the template names the others.
+    `SECTIONS` says which sections it has. The `result` is machine-readable, and the page uses it
+    where it can.
     """
     require_packages()
     with open_replacement(path) as file:
@@ -247,9 +249,11 @@ def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, 
     """Render the text of a page; `write_page` describes the content."""
     style, script = _read_packaged_text("page.css"), _read_packaged_text("page.js")
     popular, systems = content["popularity"], content.get("shown", ())
+    drawings = {kind: _draw_charts(charts) for kind, charts in content["figures"].items()}
     page = _jinja_environment().get_template(f"{template}.html.jinja")
     return str(
         page.render(
+            sections=sections_of_page(content, drawings, words_in_use()),
             digest=content,
             found=result,
             labels=[*result["metrics"]],
@@ -271,7 +275,7 @@ def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, 
             classes=[(f"p{i}", "■", kind) for i, kind in enumerate(popular[1].classes)]
             if popular
             else [],
-            drawings={kind: _draw_charts(charts) for kind, charts in content["figures"].items()},
+            drawings=drawings,
             result_id=RESULT,
             result=_json_for_script(result),
         )

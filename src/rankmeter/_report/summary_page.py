@@ -72,7 +72,7 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
         "notes": [*result.notes, *left_out],
         "spread": _spread_table(spreads),
         **reread,
-        "parts": {name: _segment_rows(rows) for name, rows in tables.items()},
+        "segments": {name: _segment_rows(rows) for name, rows in tables.items()},
         "extremes": extremes,
         "lists": {e.label: tops_of_lists(nameless, e, extremes[e.label]) for e in by_user},
         "figures": {
