@@ -11,7 +11,6 @@ import rankmeter as rm
 from rankmeter._choices import CHOICES
 from rankmeter._reading.doubts import are_gains, hints_without_ids
 from rankmeter.errors import RankmeterError, UsageError
-from rankmeter.errors._calls import _CUTOFFS
 from rankmeter.errors._removed import REMOVED_OPTIONS, REMOVED_WORDS
 
 pytestmark = pytest.mark.once
@@ -36,7 +35,7 @@ def test_repeated_numbers_are_gains_only_if_they_are_grades():
     assert not are_gains([[-3, -3, 1], [2, 0, 2]])
 
 
-@pytest.mark.parametrize("name", _CUTOFFS)
+@pytest.mark.parametrize("name", ["k", "cutoff", "cutoffs", "n", "top_k", "top_n", "topk", "topn"])
 def test_a_cutoff_by_any_name_becomes_part_of_the_metric(name):
     with pytest.raises(UsageError) as caught:
         rm.evaluate(LISTS, TRUTH, "rr", **{name: 7})
@@ -80,8 +79,10 @@ RANKS = [
     ),
     (
         lambda: rm.evaluate_ranks([3], "rr", upper=[2]),
-        "`upper` must give the last rank of each tie: integers, one for each of the ranks, and not "
-        "below the first rank, which is in `ranks`",
+        (
+            "`upper` must give the last rank of each tie: integers, one for each of the ranks, and "
+            "not below the first rank, which is in `ranks`"
+        ),
     ),
     (
         lambda: rm.evaluate_ranks([1, 0, -2], "rr"),
@@ -93,16 +94,20 @@ RANKS = [
     ),
     (
         lambda: rm.evaluate_ranks([1, 2**60], "rr"),
-        f"1 rank is above 2^53 in `ranks`, for example {2**60} of row 1. If they mark items that "
-        "were not ranked, drop these rows; if higher is better, they are scores: pass them to "
-        "evaluate_scores",
+        (
+            f"1 rank is above 2^53 in `ranks`, for example {2**60} of row 1. If they mark items "
+            "that were not ranked, drop these rows; if higher is better, they are scores: pass them "
+            "to evaluate_scores"
+        ),
     ),
     (
         lambda: rm.evaluate_ranks([[1, 4]], "rr"),
-        "`ranks` must be one rank for each query, got 2 ranks in one row: [1, 4]. If each is of "
-        "another query, pass one list, [1, 4]. If they are the ranks of the relevant items of one "
-        "user: rm.evaluate(rm.Positions([[1, 4]]), metrics=metrics), with n_relevant= if some were "
-        "not ranked",
+        (
+            "`ranks` must be one rank for each query, got 2 ranks in one row: [1, 4]. If each is "
+            "of another query, pass one list, [1, 4]. If they are the ranks of the relevant items "
+            "of one user: rm.evaluate(rm.Positions([[1, 4]]), metrics=metrics), with n_relevant= if "
+            "some were not ranked"
+        ),
     ),
     (
         lambda: rm.evaluate_ranks([1, 5, 9], "rr", candidates=4),
@@ -110,13 +115,17 @@ RANKS = [
     ),
     (
         lambda: rm.evaluate_ranks([1, 5], "rr", candidates=np.array([9, 9, 9])),
-        "`candidates` must be an integer, or one for each of 2 ranks, got an array of shape (3,) and "
-        "type int64",
+        (
+            "`candidates` must be an integer, or one for each of 2 ranks, got an array of shape "
+            "(3,) and type int64"
+        ),
     ),
     (
         lambda: rm.evaluate_ranks([1, 2], "rr", candidates=np.array([9, 2**63], dtype=np.uint64)),
-        f"`candidates` of row 1 is {2**63}: pass the number of candidates of each rank, of at most "
-        "2^62",
+        (
+            f"`candidates` of row 1 is {2**63}: pass the number of candidates of each rank, of "
+            "at most 2^62"
+        ),
     ),
 ]
 
