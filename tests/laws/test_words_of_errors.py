@@ -96,8 +96,8 @@ RANKS = [
         lambda: rm.evaluate_ranks([1, 2**60], "rr"),
         (
             f"1 rank is above 2^53 in `ranks`, for example {2**60} of row 1. If they mark items "
-            "that were not ranked, drop these rows; if higher is better, they are scores: pass them "
-            "to evaluate_scores"
+            "that were not ranked, drop these rows; if higher is better, they are scores: pass "
+            "them to evaluate_scores"
         ),
     ),
     (
@@ -105,8 +105,8 @@ RANKS = [
         (
             "`ranks` must be one rank for each query, got 2 ranks in one row: [1, 4]. If each is "
             "of another query, pass one list, [1, 4]. If they are the ranks of the relevant items "
-            "of one user: rm.evaluate(rm.Positions([[1, 4]]), metrics=metrics), with n_relevant= if "
-            "some were not ranked"
+            "of one user: rm.evaluate(rm.Positions([[1, 4]]), metrics=metrics), with n_relevant= "
+            "if some were not ranked"
         ),
     ),
     (
