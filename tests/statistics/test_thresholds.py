@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
+import polars as pl
 import pytest
 
 import rankmeter as rm
+from rankmeter._reading.numbers import _are_few
+from rankmeter._results.notes import uneven_weight_cautions
+from rankmeter._results.segments import users_by_segment
 from rankmeter._results.verdicts import find_best_system, rank_printed_means
 from rankmeter._statistics.intervals import SampleMean, covariance_of_means, is_skewed
 from rankmeter._statistics.step_down import Hypotheses, step_down_test
@@ -86,3 +93,36 @@ def test_a_gain_of_more_than_two_is_a_factor(factor, text, title):
     found = rm.compare_values({"a": factor * base, "b": base})
     assert found.verdict_on("value").lead_text == text
     assert title in found.headline().title
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.4, "60% of the variance is between users: for a narrower interval, add users, not more"),
+        (0.6, "60% of the variance is between runs: for a narrower interval, add runs, not more"),
+    ],
+)
+def test_the_larger_source_of_variance_is_named(share, said):
+    (d,) = rm.compare_values({"a": [1.0, 2.0, 3.0], "b": [1.0, 1.0, 3.0]}).differences
+    assert said in replace(d, share_of_runs=share).sources()
+
+
+def test_numbers_in_names_of_segments_are_sorted_as_numbers():
+    labels = pl.Series(["part 10", "part 2", None, "part 10", "a"])
+    rows = {name: found.tolist() for name, found in users_by_segment(labels).items()}
+    assert [*rows.items()] == [("a", [4]), ("part 2", [1]), ("part 10", [0, 3])]
+
+
+@pytest.mark.parametrize(("effective", "said"), [(10.0, False), (9.9, True)])
+def test_few_weights_are_less_than_a_tenth(effective, said):
+    plan = SimpleNamespace(metrics=[SimpleNamespace(label="snips")])
+    scores = SimpleNamespace(effective_size=lambda _: (effective, 100))
+    cautions = uneven_weight_cautions(plan, scores)
+    assert bool(cautions) == said
+    assert all("100 relevant items with these weights" in caution for caution in cautions)
+
+
+def test_few_words_are_six_and_one_of_them_repeats():
+    assert _are_few(dict.fromkeys("abcdef", 2))
+    assert not _are_few(dict.fromkeys("abcdefg", 2))
+    assert not _are_few(dict.fromkeys("abcdef", 1))
