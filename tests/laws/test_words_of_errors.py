@@ -9,7 +9,10 @@ import pytest
 
 import rankmeter as rm
 from rankmeter._choices import CHOICES
-from rankmeter._reading.doubts import are_gains, hints_without_ids
+from rankmeter._reading.doubts import (
+    are_gains,
+    hints_without_ids,
+)
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.errors._removed import REMOVED_OPTIONS, REMOVED_WORDS
 
