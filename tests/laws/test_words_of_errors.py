@@ -10,9 +10,12 @@ import pytest
 import rankmeter as rm
 from rankmeter._choices import CHOICES
 from rankmeter._reading.doubts import (
+    _common_list_length,
     are_gains,
     hints_without_ids,
+    threshold_caution,
 )
+from rankmeter._reading.read import read_truth
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.errors._removed import REMOVED_OPTIONS, REMOVED_WORDS
 
@@ -36,6 +39,19 @@ def test_repeated_numbers_are_gains_only_if_they_are_grades():
     assert are_gains([[3, 3, 1], [2, 0, 2]])
     assert not are_gains([[77, 77, 1], [2, 0, 2]])
     assert not are_gains([[-3, -3, 1], [2, 0, 2]])
+
+
+@pytest.mark.parametrize("grades", [8, 20])
+def test_ratings_of_up_to_twenty_grades_are_asked_about(grades):
+    ratings = [0.5, *((20 - i) / 2 for i in range(grades - 1))]
+    truth = read_truth({"u": {f"i{i}": rating for i, rating in enumerate(ratings)}})
+    assert threshold_caution(truth)
+
+
+@pytest.mark.parametrize(("n", "length"), [(9, 0), (10, 10)])
+def test_long_lists_have_ten_judgments(n, length):
+    truth = read_truth({user: [f"{user}{i}" for i in range(n)] for user in "abc"})
+    assert _common_list_length(truth) == length
 
 
 @pytest.mark.parametrize("name", ["k", "cutoff", "cutoffs", "n", "top_k", "top_n", "topk", "topn"])
