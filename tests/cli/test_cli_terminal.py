@@ -9,7 +9,7 @@ import pytest
 import rankmeter as rm
 from command_line import write_examples
 from rankmeter._cli._terminal import print_table
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 
 pytestmark = pytest.mark.once
 
@@ -79,7 +79,7 @@ def test_what_matters_least_is_left_out_first_and_named(drawn):
 
 
 def test_what_does_not_fit_continues_below_with_the_names(drawn):
-    table = Table(("system", "first", "second"), [("one", "1" * 20, "2" * 20)], ["a note"])
+    table = TextTable(("system", "first", "second"), [("one", "1" * 20, "2" * 20)], ["a note"])
     lines = drawn(table, 30)
     assert [line.split() for line in lines if set(line) - set("─ ")] == [
         ["system", "first"],
@@ -91,7 +91,7 @@ def test_what_does_not_fit_continues_below_with_the_names(drawn):
 
 
 def test_names_are_folded_before_anything_is_left_out(drawn):
-    table = Table(("system", "value"), [("one two three four five six", "0.1234")])
+    table = TextTable(("system", "value"), [("one two three four five six", "0.1234")])
     lines = drawn(table, 30, optional=["value"])
     assert lines[0].split() == ["system", "value"]
     assert " ".join(" ".join(lines[2:]).replace("0.1234", "").split()) == table.rows[0][0]
@@ -125,7 +125,7 @@ def test_long_names_are_shortened_in_text_alone(drawn):
 
 def test_a_shortened_name_keeps_both_ends_and_a_value_is_whole(drawn):
     just, long, value = "n" * 80, "a" * 150 + "z" * 150, "1, 2, 3, " * 30
-    table = Table(("system", long), [(just, "1"), (long, value)])
+    table = TextTable(("system", long), [(just, "1"), (long, value)])
     short = "a" * 40 + "…" + "z" * 39
     assert table.safe_text_cells() == [["system", short], [just, "1"], [short, value]]
     assert any(value.rstrip() in line for line in drawn(table, 80))

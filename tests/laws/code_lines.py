@@ -40,3 +40,21 @@ def count_code_lines(path):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             lines -= {*range(node.lineno, node.end_lineno + 1)}
     return len(lines)
+
+
+PACKAGE = Path(__file__).parents[2] / "src" / "rankmeter"
+PRICE_LIST = Path(__file__).with_name("price_list.toml")
+
+
+def lines_by_room():
+    """The number of lines of code of each folder and each file at the root of the package."""
+    files = {path.stem: [path] for path in PACKAGE.glob("*.py")}
+    folders = {path.name: [*path.rglob("*.py")] for path in PACKAGE.iterdir() if path.is_dir()}
+    rooms = {name: sum(map(count_code_lines, own)) for name, own in (files | folders).items()}
+    return {name: n for name, n in sorted(rooms.items()) if n}
+
+
+if __name__ == "__main__":
+    rows = "".join(f"{name} = {n}\n" for name, n in lines_by_room().items())
+    head = "# Lines of code of each room of the package; `tests/laws/test_price.py` counts them.\n"
+    PRICE_LIST.write_text(f"{head}[lines]\n{rows}", "utf-8")

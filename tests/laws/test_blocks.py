@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_laws import cutoffs, split, tie_rules, values, wanted, worlds
 
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter.conventions._plan import resolve_plan
 
 pytestmark = pytest.mark.once
@@ -28,7 +28,7 @@ def test_any_cut_of_the_users_into_blocks_gives_the_same_values(world, k, ties, 
                     {u: rankings[u] for u in mine}, {u: truth[u] for u in mine}, metrics, ties=ties
                 )
             )
-    merged = Scores.merge(parts)
+    merged = UserValues.merge(parts)
     assert merged.users.to_list() == whole.users.to_list()
     for label in whole.values:
         # The same bits: a user's value never depends on other users.

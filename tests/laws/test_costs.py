@@ -24,7 +24,7 @@ from rankmeter import _choices, _cli
 from rankmeter._cli import command_summaries
 from rankmeter._engine.block import Block
 from rankmeter._engine.memory import Data, Engine
-from rankmeter._engine.scores import Scores, check_whole
+from rankmeter._engine.scores import UserValues, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._reading.forms import FORMS, Form
@@ -190,7 +190,7 @@ class OneUserAtATime:
                     for user in users
                 ]
                 return {
-                    name: check_whole(plan, Scores.merge(p[name] for p in parts), truth, table)
+                    name: check_whole(plan, UserValues.merge(p[name] for p in parts), truth, table)
                     for name, table in systems.items()
                 }
 

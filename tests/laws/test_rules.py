@@ -273,3 +273,37 @@ def test_counts_can_be_subtracted(found, ties):
         left, right = getattr(whole - odd, field.name), getattr(even, field.name)
         assert (left is None) == (right is None)
         assert left is None or np.array_equal(left, right), field.name
+
+
+RANKS_BY_HAND = {
+    "optimistic": lambda ranks: ranks[0],
+    "pessimistic": lambda ranks: ranks[-1],
+    "realistic": lambda ranks: sum(ranks) / len(ranks),
+    "rounded": lambda ranks: (ranks[0] + ranks[-1] + 1) // 2,
+    "together": lambda ranks: ranks[-1],
+}
+
+
+@pytest.mark.parametrize("first", range(1, 4))
+@pytest.mark.parametrize("tied", range(1, 6))
+@pytest.mark.parametrize("ties", RANKS_BY_HAND)
+def test_the_rank_of_a_tie_of_any_size(ties, tied, first):
+    items = {f"x{i}": 2.0 for i in range(first - 1)} | {f"t{i}": 1.0 for i in range(tied)}
+    found = rm.evaluate({"u": items}, {"u": {f"t{tied - 1}"}}, "mr", ties=ties)
+    assert found["mr"].mean == RANKS_BY_HAND[ties](range(first, first + tied))
+
+
+@pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
+@pytest.mark.parametrize("above", range(3))
+def test_a_tie_ends_where_the_ranking_is_cut(ties, above):
+    """Of two tied hits of which one place is left, one has this place, whatever the rule."""
+    items = {**{f"x{i}": 2.0 for i in range(above)}, "a": 1.0, "b": 1.0}
+    found = rm.evaluate({"u": items}, {"u": {"a", "b"}}, "rr", ties=ties, depth=above + 1)
+    assert found["rr"].mean == 1 / (above + 1)
+
+
+@pytest.mark.parametrize(("judgements", "gain"), [("last", 2.0), ("max", 3.0), ("sum", 6.0)])
+def test_which_of_several_judgments_counts(judgements, gain):
+    truth = pl.DataFrame({"user": ["u"] * 3, "item": ["a"] * 3, "gain": [1.0, 3.0, 2.0]})
+    found = rm.evaluate({"u": ["a"]}, truth, "cg", gains="all", judgements=judgements)
+    assert found["cg"].mean == gain

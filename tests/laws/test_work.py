@@ -13,7 +13,7 @@ import rankmeter as rm
 from rankmeter import _native
 from rankmeter._cli._trec_eval._report import report_lines
 from rankmeter._rankings.codes import Codes
-from rankmeter._reading.lists import Lists
+from rankmeter._reading.lists import PythonLists
 
 pytestmark = pytest.mark.once
 
@@ -152,9 +152,9 @@ def work_on_dicts(monkeypatch, n_users, length, *, form):
     if form == "lists":
         rankings = {user: [*items] for user, items in rankings.items()}
     rm.evaluate(rankings, truth, METRICS)
-    made, frame = [], Lists.frame
+    made, frame = [], PythonLists.frame
     with monkeypatch.context() as patch:
-        patch.setattr(Lists, "frame", lambda self: made.append(len(self)) or frame(self))
+        patch.setattr(PythonLists, "frame", lambda self: made.append(len(self)) or frame(self))
         return Work(lambda: rm.evaluate(rankings, truth, METRICS), patch), made
 
 

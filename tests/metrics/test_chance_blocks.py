@@ -17,7 +17,7 @@ class TestAdjusted:
 
     def test_blocks_keep_the_scale(self):
         from rankmeter._engine import open_data
-        from rankmeter._engine.scores import Scores
+        from rankmeter._engine.scores import UserValues
         from rankmeter._engine.side import Given
         from rankmeter._evaluation.question import Question
         from rankmeter.conventions._plan import resolve_plan
@@ -30,7 +30,7 @@ class TestAdjusted:
             _, judged, tables, _ = question.read({"s": lists})
             parts.append(open_data(judged, tables).run(plan)["s"])
         whole = rm.evaluate(self.lists, self.truth, "rr(adjusted)@5", **self.options).scores
-        assert Scores.merge(parts).ends == whole.ends
+        assert UserValues.merge(parts).ends == whole.ends
         low, high = whole.ends["rr(adjusted)@5"]
         assert low < 0
         assert high == 1

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from rankmeter._results.notes import count_in_words
 from rankmeter.errors import UsageError, _checks
 
 pytestmark = pytest.mark.once
@@ -131,6 +132,8 @@ def test_numbers_have_nouns_in_the_right_form():
 
 
 def test_words_outside_are_those_of_the_house():
-    assert _checks.reword("Users: 3 items") == "Users: 3 items"
+    assert _checks.count_users(3, "other") == "3 other users"
     with _checks.use_words(_checks.LINKS):
-        assert _checks.reword("Users: 3 items, reused") == "Triples: 3 entities, reused"
+        assert _checks.count_users(1) == "1 triple"
+        assert _checks.count_items(2, "repeated") == "2 repeated entities"
+        assert count_in_words("float_user_ids") == "float triple ids"

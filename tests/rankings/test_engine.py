@@ -18,7 +18,7 @@ import rankmeter as rm
 from rankmeter._choices import CHOICES, SETTINGS
 from rankmeter._engine.block import Block
 from rankmeter._engine.memory import Memory, _n_blocks
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import FloatArray, Hits
 from rankmeter._rankings.align import align
 from rankmeter._rankings.codes import Codes, is_grouped_by_user, partition_users
@@ -272,7 +272,7 @@ def scores_of(metrics=("ndcg@2", "precision(aggregate=micro)@2", "err(max_gain=1
 
 def test_rows_without_names_merge_in_their_order():
     a, b = scores_of(["rr"], ids=False), scores_of(["rr"], ids=False)
-    merged = Scores.merge([a, b])
+    merged = UserValues.merge([a, b])
     assert merged.ids is None
     assert merged.users.to_list() == list(range(2 * a.n_users))
     np.testing.assert_array_equal(merged.values["rr"], np.tile(a.values["rr"], 2))
@@ -287,7 +287,7 @@ def test_what_does_not_belong_together_is_not_merged():
         ([a, scores_of(["rr"], ids=False)], "without names"),
     ):
         with pytest.raises((UsageError, rm.errors.DataError), match=complaint):
-            Scores.merge(parts)
+            UserValues.merge(parts)
 
 
 def test_a_block_and_its_scores_can_be_sent_to_another_process():

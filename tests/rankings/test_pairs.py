@@ -15,7 +15,7 @@ from rankmeter._rankings import codes as codes_module
 from rankmeter._rankings import pairs as pairs_module
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.counts import Candidates, count_at_marks
-from rankmeter._rankings.pairs import Groups, Pairs
+from rankmeter._rankings.pairs import Groups, Pairs, best_ranked_rows
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.ties import assign_ranks
 from rankmeter._reading.by_user import IdSeries, InFrame
@@ -337,3 +337,19 @@ def test_repeated_items_count_alike_whatever_the_ids(rule):
         values.append(dict(zip(found.per_user["user"].cast(pl.Float64) / factor,
                                found.per_user["recall@9"], strict=True)))  # fmt: skip
     assert values[0] == values[1] == values[2]
+
+
+@pytest.mark.parametrize(
+    ("order", "numbers", "kept"),
+    [
+        ("list", None, [0, 1, 3]),
+        ("score", [1.0, 5.0, 2.0, 0.0, 2.0], [1, 2, 3]),
+        ("score", [2.0, 5.0, 2.0, 0.0, 2.0], [0, 1, 3]),  # of equal ones the first row
+        ("rank", [4.0, 1.0, 2.0, 9.0, 3.0], [1, 2, 3]),
+        ("rank", [2.0, 1.0, 2.0, 9.0, 2.0], [0, 1, 3]),
+    ],
+)
+def test_of_repeated_items_the_best_row_is_kept(order, numbers, kept):
+    rows = {"row": [0, 1, 2, 3, 4], "user": [1, 1, 1, 2, 1], "item": ["a", "b", "a", "a", "a"]}
+    rows |= {} if numbers is None else {order: numbers}
+    assert best_ranked_rows(pl.DataFrame(rows), order)["row"].to_list() == kept

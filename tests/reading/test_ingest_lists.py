@@ -24,7 +24,7 @@ from rankmeter._rankings.ground_truth import prepare_truth
 from rankmeter._reading import lists as _lists
 from rankmeter._reading.by_user import InFrame, Objects
 from rankmeter._reading.forms import read_columns
-from rankmeter._reading.lists import Lists
+from rankmeter._reading.lists import PythonLists
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter.errors import (
     DataError,
@@ -57,7 +57,7 @@ IN_PLACE = {
 @pytest.mark.parametrize("data", IN_PLACE.values(), ids=IN_PLACE)
 def test_plain_containers_stay_where_they_are(data):
     table = read_rankings(data)
-    assert isinstance(table.rows, Lists)
+    assert isinstance(table.rows, PythonLists)
     pairs = data.items() if isinstance(data, dict) else enumerate(data)
     rows = [
         (user, item, *([value[item]] if isinstance(value, dict) else []))
@@ -98,7 +98,7 @@ def test_the_numbers_of_an_ordered_dict_follow_its_order():
     moved.move_to_end("a")
     for read in (read_rankings, read_truth):
         table = read({"u": moved})
-        assert isinstance(table.rows, Lists)
+        assert isinstance(table.rows, PythonLists)
         number = "score" if read is read_rankings else "gain"
         assert table.frame.select("item", number).rows() == [("b", 0.0), ("c", 1.0), ("a", 0.0)]
     assert evaluate({"u": ["a", "b", "c"]}, {"u": moved}, "rr")["rr"].mean == 1 / 3
@@ -132,7 +132,7 @@ def test_compiled_code_reads_what_python_reads(seed, monkeypatch):
     sought = [draw.choice(draw.choice(keys)) for _ in range(8)]
 
     def found():
-        lists = Lists.of([*data], [*data.values()])
+        lists = PythonLists.of([*data], [*data.values()])
         if lists is None:
             return None
         at = np.sort(np.arange(8) % len(lists.users))
@@ -163,7 +163,7 @@ def test_compiled_code_reads_and_looks_up_lists_as_python_does(monkeypatch, seed
     sought = [draw.choice(items) for _ in range(12)]
 
     def found():
-        lists = Lists.of([*data], [*data.values()])
+        lists = PythonLists.of([*data], [*data.values()])
         if lists is None:
             return None
         at = np.sort(np.arange(12) % max(len(lists.users), 1))
@@ -188,8 +188,8 @@ def outcome_of(data):
 def test_compiled_code_reads_plain_dictionaries(monkeypatch):
     monkeypatch.delattr(_lists, "_read_containers")
     for data in (IN_PLACE["scores"], {1: defaultdict(float, {7: 1})}, IN_PLACE["lists"]):
-        assert isinstance(read_rankings(data).rows, Lists)
-    assert isinstance(read_truth({"u": {"a", "b"}, "v": frozenset("a")}).rows, Lists)
+        assert isinstance(read_rankings(data).rows, PythonLists)
+    assert isinstance(read_truth({"u": {"a", "b"}, "v": frozenset("a")}).rows, PythonLists)
 
 
 @needs_compiled
@@ -312,7 +312,7 @@ def test_counting_in_place_is_counting_rows(seed):
         for user in draw.sample(users, 6) + [draw.choice(list(set(ids) - set(users)))]
     }
     rankings, truth = read_rankings(ranked), read_truth(judged)
-    assert isinstance(rankings.rows, Lists)
+    assert isinstance(rankings.rows, PythonLists)
     rows = rankings.with_rows(rankings.frame)
     codes = Codes.of_tables(truth, rankings)
     assert codes.users.to_list() == Codes.of_tables(truth, rows).users.to_list()
@@ -334,7 +334,7 @@ def test_counting_in_place_is_counting_rows(seed):
 def test_some_users_of_lists():
     table = read_rankings({"u": {"a": 1.0}, "v": {"b": 2.0, "a": 1.0}, "w": {}})
     part = table.rows_of_user("v")
-    assert isinstance(part.rows, Lists)
+    assert isinstance(part.rows, PythonLists)
     assert part.frame.rows() == [("v", "b", 2.0), ("v", "a", 1.0)]
     assert part.empty_users.to_list() == []
     assert table.rows_of_user("w").empty_users.to_list() == ["w"]
@@ -343,7 +343,7 @@ def test_some_users_of_lists():
 def test_all_items_of_all_dictionaries_are_looked_at():
     data = {u: {f"{u}{i}": float(i) for i in range(u % 5)} for u in range(40)}
     table = read_rankings(data)
-    assert isinstance(table.rows, Lists)
+    assert isinstance(table.rows, PythonLists)
     assert table.frame["score"].to_list() == [i for u in range(40) for i in range(u % 5)]
     data[39]["bad"] = True
     with pytest.raises(InvalidValueError, match="not a number"):
@@ -372,13 +372,13 @@ TRUTHS = {
 @pytest.mark.parametrize("read", [read_truth, read_rankings])
 def test_plain_containers_are_read_as_any_others(data, read, monkeypatch):
     if read is read_rankings and any(isinstance(one, set | frozenset) for one in _values(data)):
-        assert Lists.of([*data], [*data.values()]) is not None
+        assert PythonLists.of([*data], [*data.values()]) is not None
         with pytest.raises(DataError, match="a set has no order"):
             read(data)
         return
     assert read_columns(data, "truth").lists is not None
     plain = read(data)
-    monkeypatch.setattr(Lists, "of", lambda *_: None)
+    monkeypatch.setattr(PythonLists, "of", lambda *_: None)
     any_ = read(data)
     assert plain.frame.equals(any_.frame)
     assert plain.frame.schema == any_.frame.schema

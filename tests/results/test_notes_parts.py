@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rankmeter as rm
 from rankmeter._reading.by_user import InFrame
 from rankmeter._reading.table import Origin, Table
-from rankmeter._results.notes import counts_of_tables, fact_notes
+from rankmeter._results.notes import (
+    WORDS,
+    cluster_notes,
+    counts_of_tables,
+    evaluation_facts,
+    fact_notes,
+    uninformative_intervals,
+)
 
 pytestmark = pytest.mark.once
 
@@ -58,3 +68,28 @@ def test_notes_name_every_system_or_say_how_many_are_left(names, data):
     shown = {name for note in notes for name in names if f"what ({note[6:].partition(')')[0]})" in
              note and name in note[6:].partition(")")[0].split(", ")}  # fmt: skip
     assert len(shown) + left == len(names)
+
+
+@pytest.mark.parametrize(("n", "rough"), [(29, True), (30, False)])
+def test_fewer_than_thirty_clusters_are_rough(n, rough):
+    by_metric = {"rr": {"clusters": n, "effective_clusters": n}}
+    notes = cluster_notes(by_metric, "intervals")
+    assert notes[0] == f"intervals by {n} clusters"
+    assert (len(notes) > 1) == rough
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, False), (2, True)])
+def test_an_interval_of_one_user_is_not_called_identical(n, said):
+    estimate = rm.evaluate({u: ["a"] for u in range(5)}, {u: {"a"} for u in range(5)}, "rr")["rr"]
+    facts = uninformative_intervals([replace(estimate, n=n, low=1.0, high=1.0)])
+    assert bool(facts) == said
+
+
+@pytest.mark.parametrize(("tied", "said"), [(7, False), (8, True)])
+def test_ties_beside_ranks_are_noted_if_most_rows_have_them(tied, said):
+    """Ranks exist to settle a few ties."""
+    rankings = {"u": [("a", 1.0)]}
+    result = rm.evaluate(rankings, {"u": {"a"}}, "rr")
+    counts = {"rows": 10, "tied_scores_beside_ranks": tied}
+    facts = evaluation_facts(result.plan, result.scores, counts)
+    assert (WORDS["tied_scores_beside_ranks"] in facts) == said

@@ -10,8 +10,10 @@ from report_data import CSS, RANKINGS, TRAIN, TRUTH
 import rankmeter as rm
 from rankmeter._report import comparison_page, summary_page
 from rankmeter._report.page import ROWS_ON_PAPER, _mark_line_breaks
+from rankmeter._report.sections import sections_of_page
 from rankmeter._report.summary_page import OWN
 from rankmeter._results import wording
+from rankmeter.errors._checks import Words
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -148,3 +150,16 @@ def test_numbers_have_digits_by_their_size(size):
         printed = float(wording.number_text(value).replace(",", ""))
         assert printed == pytest.approx(value, rel=0.05, abs=5e-5 if abs(value) >= 1e-4 else 0)
     assert wording.change_text(0.0) == "+0.0000"
+
+
+def test_the_links_and_the_sections_of_a_page_are_one_list():
+    words = Words("query", "queries")
+    evaluation = sections_of_page({"hits": 1}, {"distribution": {"rr": []}}, words)
+    assert [section.block for section in evaluation] == [
+        "summary", "means", "spread", "hits", "extremes",
+    ]  # fmt: skip
+    assert [section.link for section in evaluation][2:] == [
+        "Queries", "First hits", "Worst and best",
+    ]  # fmt: skip
+    compared = sections_of_page({"differences": 1, "segments": {}}, {"curve": {}}, words)
+    assert [section.block for section in compared] == ["summary", "means", "forest", "users"]

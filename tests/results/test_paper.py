@@ -114,7 +114,7 @@ def test_values_from_elsewhere_are_printed_alike():
     ("thing", "start"),
     [
         (lambda r: r.plan, "convention  rankmeter"),
-        (lambda r: r.scores, "Scores of rr, ndcg@2 for 40 users"),
+        (lambda r: r.scores, "Values of rr, ndcg@2 for 40 users"),
         (lambda _: rm.accumulator("rr"), "Accumulator of rr (keep="),
         (lambda _: rm.link_queries([(0, 0, 1)]), "LinkQueries: 2 queries, 1 relation"),
         (lambda _: rm.curve([["a"]], [{"a"}], "rr", 3), "Curve of rr"),

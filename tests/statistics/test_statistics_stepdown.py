@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import rankmeter as rm
+from rankmeter._statistics.step_down import Hypotheses, step_down_test
 from rankmeter.errors import RankmeterWarning
 
 pytestmark = pytest.mark.once
@@ -197,3 +198,14 @@ class TestDetectable:
         values = np.random.default_rng(0).random((100, 2))
         for test in ("randomization", "t"):
             assert compared(values, test=test, confidence=confidence).differences[0].sentence()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_smaller_p_never_has_a_larger_adjusted_p(seed):
+    """The running maximum of the steps; each is at least the p of its own."""
+    values = np.random.default_rng(seed).normal(0.4, size=(10, 3)).round(2)
+    scores = np.column_stack([np.zeros(10), values])
+    found = step_down_test([Hypotheses(scores, [(1, 0), (2, 0), (3, 0)])])
+    assert np.all(np.diff(found.adjusted[np.argsort(found.p)]) >= 0)
+    assert np.all(found.adjusted >= found.p)
+    assert np.all(found.adjusted <= found.single)

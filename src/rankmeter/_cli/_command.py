@@ -56,7 +56,7 @@ class WordChoice(Choice):  # type: ignore[misc]
             self.fail(f"{error.message.removesuffix('.')}{hint}.", param, ctx)
 
 
-class Option(click.Option):
+class CommandOption(click.Option):
     """Option under a heading of the help; `path` is the metavar of a file or folder."""
 
     def __init__(
@@ -150,14 +150,14 @@ class Command(click.Command):
 _ALL = "rankmeter.help_all"
 
 
-def _help_all_option() -> Option:
+def _help_all_option() -> CommandOption:
     def show_help(ctx: click.Context, _: click.Parameter, value: object) -> None:
         if value:
             ctx.meta[_ALL] = True
             click.echo(ctx.get_help())
             ctx.exit()
 
-    return Option(
+    return CommandOption(
         "--help-all",
         "Show all options and exit.",
         callback=show_help,

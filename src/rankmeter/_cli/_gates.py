@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rankmeter._cli._command import Option, copy_with_message
+from rankmeter._cli._command import CommandOption, copy_with_message
 from rankmeter._results.differences import difference_seen_from
 from rankmeter._results.wording import p_equation, size_text
 from rankmeter.conventions import translate_metrics
@@ -76,9 +76,9 @@ def exit_on_failures(reasons: Iterable[tuple[Gate | ComparisonGate, str]]) -> No
         click.get_current_context().exit(1)
 
 
-def fail_if_option(condition: str) -> Option:
+def fail_if_option(condition: str) -> CommandOption:
     """Build the option ``--fail-if``; `condition` is an example for the help."""
-    return Option(
+    return CommandOption(
         "conditions --fail-if",
         f"Exit with code 1 if this holds: {condition} May be repeated.",
         multiple=True,

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from rankmeter._choices import CHOICES, EVERY, name_and_aliases, permitted_words_and_types
-from rankmeter._cli._command import LARGE, RARE, SIDE, Option, WordChoice, spell_flag
+from rankmeter._cli._command import LARGE, RARE, SIDE, CommandOption, WordChoice, spell_flag
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown_word_error
 
@@ -94,7 +94,7 @@ SIDES_HELP = "If the two files differ: rankings.user=member,truth.user=customer.
 
 def build_options(
     functions: Mapping[str, Callable[..., Any]], *, group: str, without: Iterable[str] = ()
-) -> list[Option]:
+) -> list[CommandOption]:
     """Build the options for the keyword-only parameters of functions that a command calls.
 
     `functions` are by the name that the help shows, `without` are the parameters that the command
@@ -132,9 +132,11 @@ def _option_heading(name: str, group: str) -> str:
     return next((heading for heading, names in HEADINGS.items() if name in names), group)
 
 
-def metrics_option(help_text: str, *, required: bool = False, group: str = "Options") -> Option:
+def metrics_option(
+    help_text: str, *, required: bool = False, group: str = "Options"
+) -> CommandOption:
     """Build the option ``--metric``; repeatable, so that no metric is dropped silently."""
-    return Option(
+    return CommandOption(
         "metrics -m --metric",
         help_text,
         required=required,
@@ -199,12 +201,12 @@ def _keyword_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]
     return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
-def _build_option(name: str, kind: click.ParamType[Any], text: str, group: str) -> Option:
+def _build_option(name: str, kind: click.ParamType[Any], text: str, group: str) -> CommandOption:
     names = " ".join([name, *map(spell_flag, name_and_aliases(name))])
     if kind is click.BOOL:
         names += f"/{spell_flag('no_' + name)}"
     complete = complete_conventions if name == "like" else None
-    return Option(names, text, type=kind, default=None, shell_complete=complete, group=group)
+    return CommandOption(names, text, type=kind, default=None, shell_complete=complete, group=group)
 
 
 def _default_text(parameter: inspect.Parameter) -> str:
@@ -232,8 +234,8 @@ def _click_type(hints: list[Any]) -> click.ParamType[Any]:
     return click.STRING
 
 
-def _columns_option(group: str, *, two_sided: bool) -> Option:
-    return Option(
+def _columns_option(group: str, *, two_sided: bool) -> CommandOption:
+    return CommandOption(
         "columns --columns",
         f"{COLUMNS_HELP} {SIDES_HELP}" if two_sided else COLUMNS_HELP,
         multiple=True,
@@ -244,8 +246,8 @@ def _columns_option(group: str, *, two_sided: bool) -> Option:
     )
 
 
-def _encoding_option(group: str) -> Option:
-    return Option(
+def _encoding_option(group: str) -> CommandOption:
+    return CommandOption(
         "--encoding",
         "Encoding of text files, such as cp949 or latin-1. Default: UTF-8.",
         default=None,

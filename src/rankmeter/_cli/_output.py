@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import click
 
-from rankmeter._cli._command import Option
+from rankmeter._cli._command import CommandOption
 from rankmeter._files import open_replacement
 from rankmeter._results.wording import to_json_value
 from rankmeter.errors import UsageError
@@ -26,14 +26,14 @@ class Formats(Generic[T]):
     def __init__(self, show: Callable[[T], None], **texts: Callable[[T], str]) -> None:
         self.show, self.texts = show, texts
 
-    def build_options(self, format_help: str) -> list[Option]:
+    def build_options(self, format_help: str) -> list[CommandOption]:
         """Build the options ``--format``, ``--json`` and ``--output``."""
         forms = click.Choice(list(self.texts))
         to_file = "Write to a file instead of standard output."
         return [
-            Option("form --format", format_help, type=forms, group="Output"),
+            CommandOption("form --format", format_help, type=forms, group="Output"),
             json_option("Write one JSON object: the same as --format json."),
-            Option("output --output -o", to_file, path="FILE", group="Output"),
+            CommandOption("output --output -o", to_file, path="FILE", group="Output"),
         ]
 
     @staticmethod
@@ -59,15 +59,15 @@ class Formats(Generic[T]):
             file.write(f"{text}\n".encode())
 
 
-def json_option(help_text: str = "Write one JSON object.") -> Option:
+def json_option(help_text: str = "Write one JSON object.") -> CommandOption:
     """Build the option ``--json``."""
-    return Option("as_json --json", help_text, is_flag=True, group="Output")
+    return CommandOption("as_json --json", help_text, is_flag=True, group="Output")
 
 
-def report_option() -> Option:
+def report_option() -> CommandOption:
     """Build the option ``--report``."""
     help_text = "Write a self-contained page with tables and charts."
-    return Option("--report", help_text, path="FILE.html", group="Output")
+    return CommandOption("--report", help_text, path="FILE.html", group="Output")
 
 
 def check_page_name(path: str | None) -> None:

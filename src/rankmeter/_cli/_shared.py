@@ -10,7 +10,7 @@ from typing import Any
 import click
 import polars as pl
 
-from rankmeter._cli._command import LARGE, Option
+from rankmeter._cli._command import LARGE, CommandOption
 from rankmeter._cli._files import STDIN, TABLES, output_format, refuse_overwriting, write_frames
 from rankmeter._cli._gates import ComparisonGate, Gate, exit_on_failures, fail_if_option
 from rankmeter._cli._options import metrics_option
@@ -19,14 +19,14 @@ from rankmeter._cli._terminal import print_table, print_walkthrough
 from rankmeter._reading.spark import spark_session
 from rankmeter._results.evaluated import labels_by_group
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 from rankmeter._results.walkthrough import Walkthrough
 from rankmeter.errors import UsageError
 
 
-def master_option() -> Option:
+def master_option() -> CommandOption:
     """Build the option ``--master``."""
-    return Option(
+    return CommandOption(
         "--master",
         "The cluster of --engine spark: local[4], spark://HOST:7077, yarn, sc://HOST. "
         "Default: that of spark-submit, or all cores of this machine.",
@@ -44,9 +44,9 @@ def start_spark(master: str | None, engine: str | None) -> None:
     spark_session(master)
 
 
-def show_option(scope: str = "") -> Option:
+def show_option(scope: str = "") -> CommandOption:
     """Build the option ``--show``; `scope` says more about the values."""
-    return Option(
+    return CommandOption(
         "--show",
         f"Show how a user's values are computed{scope}: rank, item, gain, discount, term, sum, "
         "ideal. May be repeated.",
@@ -56,17 +56,17 @@ def show_option(scope: str = "") -> Option:
     )
 
 
-def segments_option(effect: str, *, group: str = "Output") -> Option:
+def segments_option(effect: str, *, group: str = "Output") -> CommandOption:
     """Build the option ``--segments``; `effect` says what the segments are for."""
     help_text = f"A file with the columns user and segment: {effect}"
-    return Option("--segments", help_text, path="FILE", group=group)
+    return CommandOption("--segments", help_text, path="FILE", group=group)
 
 
-def per_user_option(unit: str, remark: str = "") -> Option:
+def per_user_option(unit: str, remark: str = "") -> CommandOption:
     """Build the option ``--per-user``; a value belongs to a `unit` and a metric."""
     formats = "a .csv, .tsv, .jsonl or .parquet file."
     help_text = f"Write the value of every {unit} and metric to {formats}{remark}"
-    return Option("--per-user", help_text, path="FILE", group="Output")
+    return CommandOption("--per-user", help_text, path="FILE", group="Output")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Outputs:
         exit_on_failures(reasons)
 
 
-def _means_tables(result: Summary) -> list[Table]:
+def _means_tables(result: Summary) -> list[TextTable]:
     """The tables of means, overall and by group."""
     return [result.table(), *map(result.group_table, labels_by_group(result))]
 
@@ -161,7 +161,7 @@ FORMATS: Formats[Summary] = Formats(
 )
 
 
-def evaluation_options() -> list[Option]:
+def evaluation_options() -> list[CommandOption]:
     """Build the options for metrics, format, files and gates."""
     return [
         metrics_option(

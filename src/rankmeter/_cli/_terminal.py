@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rankmeter._results.tables import Style, Table
+    from rankmeter._results.tables import Style, TextTable
     from rankmeter._results.walkthrough import Walkthrough
 
 _COLORS = {"better": "green", "worse": "red"}
@@ -29,7 +29,7 @@ _PATIENCE = 1.0  # seconds until progress is shown
 _REFRESHED = 0.2  # and between two looks at it
 
 
-def print_table(table: Table, title: str = "", *, optional: Sequence[str] = ()) -> None:
+def print_table(table: TextTable, title: str = "", *, optional: Sequence[str] = ()) -> None:
     """Write a table on stdout: drawn on a terminal, else as plain text.
 
     No number is ever cut. Where the terminal is too narrow, the first column is folded; then the
@@ -68,13 +68,13 @@ def print_walkthrough(walk: Walkthrough) -> None:
         return
     from rich.text import Text
 
-    from rankmeter._results.tables import Table
+    from rankmeter._results.tables import TextTable
     from rankmeter._results.walkthrough import Heading
     from rankmeter.errors import to_one_line
 
     console = _console()
     for part in walk.parts():
-        if isinstance(part, Table):
+        if isinstance(part, TextTable):
             print_table(part)
         else:
             heading = isinstance(part, Heading)
@@ -139,7 +139,7 @@ def _column_blocks(
 
 
 def _draw_table(
-    cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table: Table
+    cells: Sequence[Sequence[str]], lead: int, block: Sequence[int], table: TextTable
 ) -> None:
     from rich import box
     from rich.table import Table as Drawn

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import polars as pl
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import (
     RANKINGS,
     output_format,
@@ -65,8 +65,10 @@ command = Command(
     _run_command,
     [
         click.Argument(["train"], type=click.Path()),
-        Option("--method", "The baseline.", type=click.Choice(list(BASELINES)), required=True),
-        Option(
+        CommandOption(
+            "--method", "The baseline.", type=click.Choice(list(BASELINES)), required=True
+        ),
+        CommandOption(
             "--output -o",
             "Where to write the rankings: .csv, .tsv, .jsonl, .parquet, or .run for a TREC "
             "run; text also with .gz; - is CSV on standard output.",
@@ -75,7 +77,7 @@ command = Command(
             group="Output",
         ),
         *build_options(BASELINES, group="Options of the methods", without=["users"]),
-        Option(
+        CommandOption(
             "--users",
             "Recommend to the users of this file, such as the test part: a table with a "
             "column for the user, or a .txt with one user per line. Default: all users "

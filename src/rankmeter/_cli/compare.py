@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._gates import collect_margins, fail_if_option, read_comparison_gate
 from rankmeter._cli._options import build_options, given_options, metrics_option, side_files
@@ -171,7 +171,7 @@ command = Command(
         segments_option(WITHIN),
         report_option(),
         per_user_option("system, user"),
-        Option(
+        CommandOption(
             "--worst",
             "Write users with their values in the two systems of the headline and the difference, "
             "the worst first, to such a file.",

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._gates import collect_margins, fail_if_option, read_comparison_gate
 from rankmeter._cli._options import build_options, given_options, side_files
@@ -50,7 +50,7 @@ command = Command(
     [
         click.Argument(["files"], nargs=-1, required=True, metavar="FILE..."),
         segments_option(WITHIN, group="Options"),
-        Option(
+        CommandOption(
             "--lower-is-better",
             "A metric of which lower values are better. May be repeated.",
             multiple=True,

@@ -7,10 +7,10 @@ from runpy import run_path
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import refuse_overwriting
 from rankmeter._cli._terminal import print_table, show_spinner
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 from rankmeter.baselines import BASELINES
 from rankmeter.errors import to_one_line
 
@@ -31,7 +31,7 @@ def _run_command(ratings: str | None, output: str) -> None:
             click.echo("\n".join(map(to_one_line, part.split("\n"))))
         else:
             title, cells = part
-            print_table(Table(cells.columns, cells.rows()), title)
+            print_table(TextTable(cells.columns, cells.rows()), title)
             click.echo()
 
 
@@ -44,13 +44,13 @@ command = Command(
     "writes a report. Takes about half a minute.",
     _run_command,
     [
-        Option(
+        CommandOption(
             "--ratings",
             "Ratings to use instead of the MovieLens ratings in the folder examples: a file with "
             "columns for user, item and optionally rating and time.",
             path="FILE",
         ),
-        Option(
+        CommandOption(
             "--output -o",
             "Where to write train, test, the rankings, results.json and report.html.",
             path="FOLDER",

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._options import (
     build_options,
@@ -68,7 +68,7 @@ command = Command(
         click.Argument(["rankings"], type=click.Path()),
         click.Argument(["truth"], type=click.Path()),
         metrics_option("What to explain: one metric, such as ndcg@10.", required=True),
-        Option(
+        CommandOption(
             "--between",
             "Two conventions: walk from A's number to B's.",
             nargs=2,
@@ -76,7 +76,9 @@ command = Command(
             metavar="A B",
             shell_complete=complete_conventions,
         ),
-        Option("--target", "A published number: find the settings that give it.", metavar="NUMBER"),
+        CommandOption(
+            "--target", "A published number: find the settings that give it.", metavar="NUMBER"
+        ),
         *FORMATS.build_options("Format of the explanation; footnote is prose for a paper."),
         *build_options(
             {"evaluate": evaluate}, group="Options that hold throughout", without=("clusters",)

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._output import encode_json, json_option
 from rankmeter._cli._terminal import mean_with_interval, print_table
 from rankmeter._report.page import read_page
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 from rankmeter.errors import to_one_line
 
 
@@ -32,13 +32,13 @@ def _run_command(read: str, as_json: bool) -> None:
     )
 
 
-def _evaluation_table(result: dict[str, Any]) -> Table:
+def _evaluation_table(result: dict[str, Any]) -> TextTable:
     """Table of each mean of one evaluation with its interval."""
     rows = [(name, _mean_cell(e), f"{e['n_users']:,}") for name, e in result["metrics"].items()]
-    return Table(("metric", "mean", "users"), rows, result["notes"])
+    return TextTable(("metric", "mean", "users"), rows, result["notes"])
 
 
-def _comparison_table(result: dict[str, Any]) -> Table:
+def _comparison_table(result: dict[str, Any]) -> TextTable:
     """Table of systems × metrics, each mean with its interval."""
     rows = [
         (name, *(_mean_cell(means[name]) for means in result["metrics"].values()))
@@ -46,7 +46,7 @@ def _comparison_table(result: dict[str, Any]) -> Table:
     ]
     notes = [f"baseline {result['baseline']}"] if result["baseline"] else []
     notes.append(f"convention {result['plan']['convention']}")
-    return Table(("system", *result["metrics"]), rows, notes)
+    return TextTable(("system", *result["metrics"]), rows, notes)
 
 
 def _mean_cell(mean: dict[str, float | None]) -> str:
@@ -60,7 +60,9 @@ command = Command(
     "result is what the command printed with --json for the same data.",
     _run_command,
     [
-        Option("--read", "The report, or - for standard input.", path="FILE.html", required=True),
+        CommandOption(
+            "--read", "The report, or - for standard input.", path="FILE.html", required=True
+        ),
         json_option(),
     ],
     example=(

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._options import build_options, given_options
 from rankmeter._cli._output import json_option, print_result
@@ -27,7 +27,7 @@ command = Command(
     _run_command,
     [
         click.Argument(["pilot"], type=click.Path(), required=False),
-        Option(
+        CommandOption(
             "--difference",
             "The smallest true difference of the means that the study should find.",
             type=click.FLOAT,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import (
     STDIN,
     TABLES,
@@ -121,26 +121,26 @@ command = Command(
     _run_command,
     [
         click.Argument(["ratings"], type=click.Path()),
-        Option(
+        CommandOption(
             "--method",
             "How to choose the interactions to hold out.",
             type=click.Choice(list(SPLITS)),
             required=True,
         ),
-        Option(
+        CommandOption(
             "--train",
             "Where to write the train part: .csv, .tsv, .jsonl, .parquet; text also with .gz.",
             path="FILE",
             group="Output",
         ),
-        Option("--test", "Where to write the test part.", path="FILE", group="Output"),
-        Option(
+        CommandOption("--test", "Where to write the test part.", path="FILE", group="Output"),
+        CommandOption(
             "--output -o",
             "Instead: a folder for train and test; of several folds, each gets a subfolder.",
             path="FOLDER",
             group="Output",
         ),
-        Option(
+        CommandOption(
             "form --format",
             "Format of the files in that folder; default: that of RATINGS, or CSV.",
             type=click.Choice(list(TABLES)),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rankmeter._cli._command import Command, Option
+from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._trec_eval._files import FORMS
 from rankmeter._cli._trec_eval._measures import MEASURES, NICKNAMES
@@ -44,51 +44,51 @@ command = Command(
     [
         click.Argument(["qrels"]),
         click.Argument(["run"]),
-        Option(
+        CommandOption(
             "measures -m --measure",
             "What to measure, such as map, P.5,10 or all_trec. May be repeated. "
             "[default: official]",
             multiple=True,
             metavar="MEASURE[.PARAMETERS]",
         ),
-        Option(
+        CommandOption(
             "per_topic -q --query_eval_wanted", "Print the values of each topic, too.", is_flag=True
         ),
-        Option(
+        CommandOption(
             "summary -n --nosummary",
             "Do not print the values of all topics together.",
             is_flag=True,
             flag_value=False,
             default=True,
         ),
-        Option(
+        CommandOption(
             "complete -c --complete_rel_info_wanted",
             "Average over all judged topics; one without results mostly counts as 0.",
             is_flag=True,
         ),
-        Option(
+        CommandOption(
             "level -l --level_for_rel",
             "Smallest grade that is relevant. [default: 1]",
             type=LEVEL,
             default=1,
         ),
-        Option(
+        CommandOption(
             "depth -M --Max_retrieved_per_topic",
             "Use only this many results per topic.",
             type=COUNT,
         ),
-        Option(
+        CommandOption(
             "judged_only -J --Judged_docs_only",
             "Remove documents without a relevance judgment from the results first.",
             is_flag=True,
         ),
-        Option(
+        CommandOption(
             "n_items -N --Number_docs_in_coll",
             "Documents in the collection, for utility. [default: 0]",
             type=LEVEL,
             default=0,
         ),
-        Option(
+        CommandOption(
             "form -R --Rel_info_format",
             "Format of the judgments: grades (qrels), grades by several judges (qrels_jg), or "
             "levels that say which documents are preferred to which others (prefs, qrels_prefs). "
@@ -96,13 +96,13 @@ command = Command(
             type=click.Choice([*FORMS]),
             default="qrels",
         ),
-        Option(
+        CommandOption(
             "zscores -Z --Zscore",
             "Print z-scores: a file of lines with topic, measure, mean and standard deviation of "
             "reference runs.",
             path="FILE",
         ),
-        Option(
+        CommandOption(
             "version -v --version",
             "Print the version of trec_eval that this reproduces, and exit.",
             is_flag=True,
@@ -111,9 +111,11 @@ command = Command(
             callback=_print_version,
         ),
         # Without debugging, which would print between the lines of the results.
-        Option("-D --Debug_level", type=click.Choice(["0"]), hidden=True, expose_value=False),
+        CommandOption(
+            "-D --Debug_level", type=click.Choice(["0"]), hidden=True, expose_value=False
+        ),
         # The only format there is: accepted, as trec_eval does.
-        Option(
+        CommandOption(
             "-T --Results_format",
             type=click.Choice(["trec_results"]),
             hidden=True,

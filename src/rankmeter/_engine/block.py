@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter._choices import SHARED_RANKS, Alignment
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, Span
 from rankmeter._evidence.steps import note_formula, without_notes
@@ -98,7 +98,7 @@ class Block:
             for choices in plan.metrics_by_alignment():
                 self._system_aligner(name, plan)(choices)
 
-    def score(self, plan: Plan) -> dict[str, Scores]:
+    def score(self, plan: Plan) -> dict[str, UserValues]:
         """Compute the values of every metric of a plan for each system."""
         scores = {name: self._score_system(name, plan) for name in self.systems}
         if not self.keep:
@@ -123,7 +123,7 @@ class Block:
             name, choices, depths.get(choices, 0), with_names=choices in with_names
         )
 
-    def _score_system(self, name: str, plan: Plan) -> Scores:
+    def _score_system(self, name: str, plan: Plan) -> UserValues:
         textual = self.truth.textual and all(table.textual for table in self.systems.values())
         aligned = self._system_aligner(name, plan)
         scores = compute_scores(plan, aligned, self._in_truth, self._has_truth, self.evidence)
@@ -175,7 +175,7 @@ def compute_scores(
     in_truth: npt.NDArray[np.bool_],
     has_truth: npt.NDArray[np.bool_],
     evidence: Evidence = refuse_list_evidence,
-) -> Scores:
+) -> UserValues:
     """Compute the values of every metric of a plan for users without ids."""
     values = np.full((in_truth.size, len(plan.metrics)), np.nan, order="F")
     facts: dict[Alignment, Facts] = {}
@@ -201,7 +201,7 @@ def compute_scores(
             errors[entry.label] = error
     labels = tuple(entry.label for entry in plan.metrics)
     in_rankings = aligned.in_rankings
-    return Scores(
+    return UserValues(
         None, labels, values, in_truth, in_rankings, has_truth, facts, states, errors, ends=ends
     )
 
@@ -340,8 +340,10 @@ def adjust_for_chance(entry: MetricPlan, aligned: Aligned) -> tuple[Ratio, tuple
     return replace(share, part=part, whole=divisor), (least, most)
 
 
-def random_and_perfect_scores(truth: Table, plan: Plan, n_items: int) -> tuple[Scores, Scores]:
-    """Scores of a random and of a perfect ranking of `n_items` candidates, for all users.
+def random_and_perfect_scores(
+    truth: Table, plan: Plan, n_items: int
+) -> tuple[UserValues, UserValues]:
+    """Values of a random and of a perfect ranking of `n_items` candidates, for all users.
 
     NaN for metrics that need more than hits, or that have no expectation over ties or over so many.
     """
@@ -370,7 +372,7 @@ def random_and_perfect_scores(truth: Table, plan: Plan, n_items: int) -> tuple[S
             table[:, column] = values
     labels = tuple(entry.label for entry in plan.metrics)
     random, best = (
-        Scores(codes.users, labels, table, in_truth, in_truth, has_truth, facts, {}, {})
+        UserValues(codes.users, labels, table, in_truth, in_truth, has_truth, facts, {}, {})
         for table in tables
     )
     return random, best

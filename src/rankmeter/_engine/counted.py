@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import compute_scores
-from rankmeter._engine.scores import Scores, passed_size
+from rankmeter._engine.scores import UserValues, passed_size
 from rankmeter._rankings.align import Aligned, Facts, to_hits
 from rankmeter._rankings.ground_truth import (
     count_grades_without_gain,
@@ -34,13 +34,13 @@ class CountedQueries:
     queries : Queries
     ids : Ids or None
         The id of each query; numbers without.
-    scored : pair of Plan and Scores, optional
+    scored : pair of Plan and UserValues, optional
         Values that are known already, without ids.
     """
 
     queries: Queries
     ids: Ids | None = None
-    scored: tuple[Plan, Scores] | None = None
+    scored: tuple[Plan, UserValues] | None = None
 
     def reopen(self) -> CountedQueries:
         """Return ``self``: no data have to be read again."""
@@ -51,14 +51,14 @@ class CountedQueries:
         row = np.array([number], dtype=np.int64)
         return replace(self, queries=self.queries.take(row), ids=None, scored=None)
 
-    def run(self, plan: Plan) -> dict[str, Scores]:
+    def run(self, plan: Plan) -> dict[str, UserValues]:
         """Compute the values under an empty system name; see `Data.run`."""
         if self.scored is not None and self.scored[0] is plan:
             return {"": replace(self.scored[1], ids=self.ids)}
         return {"": score_queries(plan, self.queries, self.ids)}
 
 
-def score_queries(plan: Plan, queries: Queries, ids: Ids | None = None) -> Scores:
+def score_queries(plan: Plan, queries: Queries, ids: Ids | None = None) -> UserValues:
     """Compute the values of every metric for counted queries, in the order of the queries.
 
     Raises

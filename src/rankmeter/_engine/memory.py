@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 
 from rankmeter._engine.block import Block
-from rankmeter._engine.scores import Scores, check_whole
+from rankmeter._engine.scores import UserValues, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._files import with_progress
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 class Data(Protocol):
     """Ground truth and rankings opened by an engine."""
 
-    def run(self, plan: Plan) -> dict[str, Scores]:
+    def run(self, plan: Plan) -> dict[str, UserValues]:
         """The per-user values of each system.
 
         Data that the choices refuse, or that a metric cannot handle, raise an error later, in
-        `Scores.averaged`, for the metrics concerned.
+        `UserValues.averaged`, for the metrics concerned.
         """
         ...
 
@@ -205,10 +205,10 @@ class Tables:
         systems = {system: _rows_of_user(self.systems[system], user)}
         return Block(self.truth.rows_of_user(user), systems, tables=self.side, keep=True)
 
-    def run(self, plan: Plan) -> dict[str, Scores]:
+    def run(self, plan: Plan) -> dict[str, UserValues]:
         """Score all blocks and merge the scores; see `Data.run`."""
         by_block = [block.score(plan) for block in self._aligned_blocks(plan)]
-        merged = {name: Scores.merge(part[name] for part in by_block) for name in self.systems}
+        merged = {name: UserValues.merge(part[name] for part in by_block) for name in self.systems}
         given = self.side.side
         size = given.size if given.catalogue is None else None
         return {

@@ -30,7 +30,14 @@ from rankmeter.errors import (
     RankmeterError,
     UsageError,
 )
-from rankmeter.errors._checks import RETRIEVAL, brief, counted
+from rankmeter.errors._checks import (
+    RETRIEVAL,
+    brief,
+    count_items,
+    count_users,
+    counted,
+    words_in_use,
+)
 from rankmeter.metrics import State, Weighted
 
 BoolArray = npt.NDArray[np.bool_]
@@ -41,7 +48,7 @@ class Averaged:
     """Values of one metric after its averaging choices."""
 
     values: FloatArray  # (n,) the values that are averaged, in order of the users
-    users: npt.NDArray[np.int64]  # (n,) the users of these values: rows of `Scores.users`
+    users: npt.NDArray[np.int64]  # (n,) the users of these values: rows of `UserValues.users`
     undefined: int  # users for whom the metric was undefined, whatever they then counted as
     missing: int  # users with ground truth but no ranking, whatever they counted as
     state: State | None = None  # of a metric that is pooled
@@ -64,7 +71,7 @@ class Averaged:
         return self.state.influence(self.values)
 
     def only(self, rows: npt.NDArray[np.int64]) -> Averaged:
-        """Select users, given as ascending rows of `Scores.users`."""
+        """Select users, given as ascending rows of `UserValues.users`."""
         if not self.users.size:
             return self
         positions: npt.NDArray[np.int64] = np.searchsorted(self.users, rows)
@@ -80,8 +87,8 @@ def _values(values: FloatArray, state: State | None) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores:
-    """One value per user and metric, before any averaging. Scores of disjoint users merge."""
+class UserValues:
+    """One value per user and metric, before any averaging. Those of disjoint users merge."""
 
     ids: Ids | None  # of the users, ascending; None where the rows have no names
     labels: tuple[str, ...]  # of the metrics, one for each column
@@ -96,7 +103,7 @@ class Scores:
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of adjusted metrics
 
     def __repr__(self) -> str:
-        return f"Scores of {', '.join(self.labels)} for {counted(self.n_users, 'user')}"
+        return f"Values of {', '.join(self.labels)} for {counted(self.n_users, 'user')}"
 
     @property
     def n_users(self) -> int:
@@ -129,7 +136,7 @@ class Scores:
         return counts
 
     @classmethod
-    def merge(cls, blocks: Iterable[Scores], join: Join = concatenate) -> Scores:
+    def merge(cls, blocks: Iterable[UserValues], join: Join = concatenate) -> UserValues:
         """Merge the scores of blocks with disjoint users under one plan.
 
         Users without names are put one block after the other.
@@ -190,7 +197,7 @@ class Scores:
             },
         )
 
-    def reordered(self, order: npt.NDArray[np.int64]) -> Scores:
+    def reordered(self, order: npt.NDArray[np.int64]) -> UserValues:
         """Bring the users, who have no ids yet, into another order."""
         return replace(
             self,
@@ -280,12 +287,10 @@ class Scores:
     def _refusal(self, entry: MetricPlan, name: str, mask: BoolArray, reason: str) -> str:
         examples = ", ".join(brief(user) for user in self.users.filter(mask).head(3))
         n = int(mask.sum())
-        return (
-            f"{entry.label}: {counted(n, 'user')} {reason}, for example {examples} ({name}='raise')"
-        )
+        return f"{entry.label}: {count_users(n)} {reason}, for example {examples} ({name}='raise')"
 
 
-def _worst_errors(blocks: Sequence[Scores]) -> dict[str, RankmeterError]:
+def _worst_errors(blocks: Sequence[UserValues]) -> dict[str, RankmeterError]:
     """Errors by metric, each with the largest extent, for any division into blocks."""
     labels = dict.fromkeys(label for part in blocks for label in part.errors)
     return {
@@ -300,8 +305,8 @@ def _extent(error: RankmeterError) -> float:
 
 
 def check_whole(
-    plan: Plan, scores: Scores, truth: Table, rankings: Table, catalogue: int | None = None
-) -> Scores:
+    plan: Plan, scores: UserValues, truth: Table, rankings: Table, catalogue: int | None = None
+) -> UserValues:
     """Add the errors that concern all users to `scores`.
 
     The messages name the tables, which are read again only if nothing matches at all, or to compare
@@ -352,8 +357,9 @@ def size_error(
 
 def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | None:
     if facts.contradictions.n:
+        n, words = facts.contradictions.n, words_in_use()
         return DuplicateError(
-            f"{counted(facts.contradictions.n, 'item has', 'items have')} contradicting "
+            f"{counted(n, f'{words.item} has', f'{words.items} have')} contradicting "
             f"judgments ({truth.source}), for example {facts.contradictions}. Keep one of "
             "each, or choose judgements='max', 'last' or 'sum'"
         )
@@ -365,7 +371,7 @@ def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | No
             else ""
         )
         return DuplicateError(
-            f"{counted(facts.repeated_items.n, 'repeated item')} in the rankings "
+            f"{count_items(facts.repeated_items.n, 'repeated')} in the rankings "
             f"({rankings.source}), for example {facts.repeated_items}. Remove them, or choose "
             "duplicates='best' (keep the best rank) or 'each' (count every occurrence). If a "
             f"filler id marks empty places, drop those rows{chunks_hint}"
@@ -374,7 +380,7 @@ def _refusal(facts: Facts, truth: Table, rankings: Table) -> RankmeterError | No
 
 
 def _no_overlap(
-    scores: Scores, facts: Facts, choices: Alignment, truth: Table, rankings: Table
+    scores: UserValues, facts: Facts, choices: Alignment, truth: Table, rankings: Table
 ) -> RankmeterError | None:
     if not (scores.in_truth & scores.in_rankings).any():
         if not rankings.height and not len(rankings.empty_users):

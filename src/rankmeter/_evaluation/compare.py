@@ -13,10 +13,10 @@ import polars as pl
 from rankmeter._choices import Setting
 from rankmeter._engine import open_data
 from rankmeter._engine.memory import Data, Opener, Source
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._evidence.hits import IntArray
-from rankmeter._reading.table import Table as Ingested
+from rankmeter._reading.table import Table
 from rankmeter._results.compared import Compared
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.notes import cluster_counts_by_metric
@@ -47,7 +47,7 @@ class Systems:
 
     names: Sequence[str]
     by_metric: Sequence[Values]
-    population: Population | Scores
+    population: Population | UserValues
     summaries: Summaries = lambda _: {}
 
 
@@ -105,8 +105,8 @@ def compare_by_user(
 
 
 def compare_tables(
-    systems: Mapping[str, Ingested],
-    truth: Ingested,
+    systems: Mapping[str, Table],
+    truth: Table,
     plan: Plan,
     settings: Settings,
     *,
@@ -147,14 +147,14 @@ def compare_tables(
 
 def _score_systems(
     opener: Opener, groups: Mapping[str, Sequence[str]], plan: Plan
-) -> dict[str, Scores]:
+) -> dict[str, UserValues]:
     """The scores of every system under a plan, as means over its runs."""
     return _average_runs(opener().run(plan), groups)
 
 
 def _average_runs(
-    scores: Mapping[str, Scores], groups: Mapping[str, Sequence[str]]
-) -> dict[str, Scores]:
+    scores: Mapping[str, UserValues], groups: Mapping[str, Sequence[str]]
+) -> dict[str, UserValues]:
     return {name: mean_of_runs([scores[run] for run in group]) for name, group in groups.items()}
 
 
@@ -189,7 +189,7 @@ def compare_results(
     )  # fmt: skip
 
 
-def _score_results(summaries: Mapping[str, Summary], plan: Plan) -> dict[str, Scores]:
+def _score_results(summaries: Mapping[str, Summary], plan: Plan) -> dict[str, UserValues]:
     """The scores of every result under another plan: its rankings are read again."""
     sources = {
         name: summary.source or _refuse_reading_again(name) for name, summary in summaries.items()
@@ -245,8 +245,8 @@ def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
 
 
 def _find_common_users(
-    scores: Sequence[Scores],
-) -> tuple[Population, Callable[[Scores], IntArray] | None]:
+    scores: Sequence[UserValues],
+) -> tuple[Population, Callable[[UserValues], IntArray] | None]:
     """The users of all scores, and a function from scores to rows; None if all users agree."""
     first = scores[0].users
     textual = all(part.textual for part in scores)
@@ -256,7 +256,7 @@ def _find_common_users(
     row = users.to_frame("user").with_row_index("row")
 
     @functools.cache
-    def shared_rows(part: Scores) -> IntArray:
+    def shared_rows(part: UserValues) -> IntArray:
         joined = part.users.to_frame("user").join(row, on="user", how="left", maintain_order="left")
         return joined["row"].to_numpy().astype(np.int64)
 

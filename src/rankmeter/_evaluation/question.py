@@ -23,7 +23,7 @@ from rankmeter._rankings.kind import RankingKind, resolve_plan_of_systems, truth
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import (
     are_gains,
-    hint_without_ids,
+    hints_without_ids,
     index_caution,
     label_caution,
     order_caution,
@@ -504,8 +504,9 @@ def _are_ids_of_one_user(data: object) -> bool:
 
 
 def _hint_without_ids(systems: Mapping[str, object]) -> str:
-    hints = (hint_without_ids(rankings) for rankings in systems.values())
-    return next(filter(None, hints), "").replace(" If", ". If", 1).removesuffix(".")
+    """Sentences about the first rankings that could be gains or positions, after a sentence."""
+    hints = (hints_without_ids(rankings) for rankings in systems.values())
+    return "".join(f". {hint}" for hint in next(filter(None, hints), []))
 
 
 def _uses_catalogue(entry: MetricPlan) -> bool:

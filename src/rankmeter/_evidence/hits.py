@@ -75,7 +75,7 @@ class Span:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class TiedGroups:
     """Tied groups with at least one hit, one row per group."""
 
     user: IntArray  # (n_groups,) index of the user
@@ -295,7 +295,7 @@ class Hits:
         return first
 
     @cached_property
-    def groups(self) -> Groups:
+    def groups(self) -> TiedGroups:
         """The tied groups; a hit with a certain rank is a group of size 1."""
         certain = self.rank.astype(np.int64)
         span = Span(certain, certain) if self.span is None else self.span
@@ -306,7 +306,7 @@ class Hits:
         head = start[:-1]
         user = self.user[head]
         above = low[head] - 1
-        return Groups(
+        return TiedGroups(
             user=user,
             above=above,
             size=high[head] - above,

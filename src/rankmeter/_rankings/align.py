@@ -9,7 +9,7 @@ import numpy as np
 
 from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import BoolArray, Hits, IntArray, Span
-from rankmeter._evidence.lists import Lists as Shown
+from rankmeter._evidence.lists import Lists
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.ground_truth import Judged, contributed_gains
 from rankmeter._rankings.in_memory import Lookup, Rows
@@ -66,7 +66,7 @@ class Aligned:
     nonrelevant: Hits  # the ranked items judged as not relevant
     in_rankings: BoolArray  # whether the rankings name the user; an empty list names its user
     facts: Facts
-    lists: Shown | None = None  # the items themselves, if they were asked for
+    lists: Lists | None = None  # the items themselves, if they were asked for
 
 
 def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Aligned:
@@ -116,7 +116,7 @@ def _create_ranking(
     return Rows(rankings, rows.expand_to_rows(user), truth, score_type, falling=falling)
 
 
-def relevant_items(truth: Judged, items: Codes) -> Shown:
+def relevant_items(truth: Judged, items: Codes) -> Lists:
     """Codes of each user's relevant items by descending gain, without items that have no code."""
     code = items.find(truth.items)
     relevant = np.flatnonzero(truth.choices.is_relevant(truth.gain) & (code >= 0))
@@ -125,7 +125,7 @@ def relevant_items(truth: Judged, items: Codes) -> Shown:
     rows, gain = relevant[order], gain[order]
     offsets = user_offsets(truth.code[rows], truth.codes.n)
     rank = np.arange(rows.size) - offsets[truth.code[rows]] + 1
-    return Shown(offsets, code[rows], rank, gain, np.ones(rows.size, dtype=bool), items.n)
+    return Lists(offsets, code[rows], rank, gain, np.ones(rows.size, dtype=bool), items.n)
 
 
 def to_hits(

@@ -6,7 +6,7 @@ Three steps, each in one place:
    `frames`, `containers` (with `values`), `files` (with `text`, `trec`,
    `json`, `parquet`).
    Containers of plain values and plain lines of TREC files are handed over as items `ByUser`
-   (`by_user`), checked all at once: `Lists` (`lists`), or `Lines` (`lines`).
+   (`by_user`), checked all at once: `PythonLists` (`lists`), or `Lines` (`lines`).
 2. `columns` decides which column is the user, the item, the score, the rank, the gain.
 3. `read` fetches these columns only, has `ids` and `numbers` check every value, and returns a
    `Table`; `unify_id_types` and `unify_all_id_types` bring the ids of tables to the same types.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias, cast
@@ -261,6 +261,37 @@ class Stored(ABC):
     def has_lists(self) -> bool:
         """Whether all items are in memory."""
         return self.in_memory
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the items of a user have an order; a set has no end."""
+        return True
+
+    def end_items(self) -> set[Any] | None:
+        """The items at the ends of plain lists; None if these rows are not plain lists."""
+        return None
+
+    def count_filled_lists(self, filler: Any, *, alone: bool) -> int | None:  # noqa: ARG002
+        """Number of lists that end in a filler; None if these rows are not lists themselves.
+
+        It is 0 if the filler is elsewhere, too. The end of a list with scores is the lowest one, if
+        `alone` only where no other item has it.
+        """
+        return None
+
+    def has_item(self, item: Any) -> bool:
+        """Whether any user has an item, an integer."""
+        return bool(np.any(self.items().to_integers() == item))
+
+    def known_items(self) -> Ids:
+        """Items that these rows can name: those of the rows, or of the columns of a matrix."""
+        return self.items()
+
+    def some_items(self, most: int) -> Iterable[Any]:
+        """The items of rows, or of users, at equal steps: about `most`."""
+        ids = self.known_items()
+        step = 1 + len(ids) // most
+        return ids if step == 1 else ids.take(np.arange(0, len(ids), step))
 
     def counts_at(self, code: npt.NDArray[np.int64], judged: Any) -> Any:  # noqa: ARG002
         """Counts at the judged items where these alone are known; None if the rows are known."""

@@ -37,19 +37,19 @@ _GRADES = range(-10, 11)
 _GAINS = frozenset(grade / 2 for grade in range(2 * _GRADES[-1] + 1))
 """Numbers that may be gains of items."""
 _GAINS_IN_ORDER = (
-    "If these are the gains of the ranked items in their order, pass rm.Grades({}), and no truth."
+    "If these are the gains of the ranked items in their order, pass rm.Grades({}), and no truth"
 )
 
 
-def hint_without_ids(data: object) -> str:
-    """Name the classes that take gains in order, or positions, if the data could be these.
+def hints_without_ids(data: object) -> list[str]:
+    """Sentences on the classes for gains in order and for positions, if the data could be these.
 
     Rows of small numbers that repeat, or are 0 and 1, could be gains, and integers from 1 that are
     sorted, or a set, could be positions of relevant items.
     """
     rows = _rows_of_numbers(data)
     if not rows or not any(rows):
-        return ""
+        return []
     form = brief(data) if isinstance(data, list | set) else ""
     form = form if _PLAIN.fullmatch(form) else "rankings"
     values = {value for row in rows for value in row}
@@ -60,8 +60,8 @@ def hint_without_ids(data: object) -> str:
     if all(value >= 1 and value % 1 == 0 for value in values) and all(
         [*row] == sorted({*row}) or isinstance(row, AbstractSet) for row in rows
     ):
-        hints.append(f"If these are the ranks of the relevant items, pass rm.Positions({form}).")
-    return "".join(f" {hint}" for hint in hints)
+        hints.append(f"If these are the ranks of the relevant items, pass rm.Positions({form})")
+    return hints
 
 
 def are_gains(data: object) -> bool:
@@ -109,7 +109,7 @@ def _rows_of_numbers(data: object) -> list[list[float] | AbstractSet[float]]:
 
 def hint_to_pass_ids(side: Side) -> str:
     """Build a hint on what to pass instead of scores or labels of all items."""
-    return f"{_hint_to_pass_ids(side)} {_GAINS_IN_ORDER.format(side)}"
+    return f"{_hint_to_pass_ids(side)} {_GAINS_IN_ORDER.format(side)}."
 
 
 def _hint_to_pass_ids(side: Side) -> str:
@@ -153,7 +153,7 @@ def refuse_labels(users: pl.Series, items: pl.Series, side: Side, source: str) -
         raise DataError(
             f"{'Every' if n > 1 else 'The'} list of {first} values of {source} repeats some of "
             f"them: {format_few(items, 6)}; ids of items would not. "
-            f"{_hint_to_pass_ids(side) if n > 1 else _OF_ONE_USER} {_GAINS_IN_ORDER.format(side)} "
+            f"{_hint_to_pass_ids(side) if n > 1 else _OF_ONE_USER} {_GAINS_IN_ORDER.format(side)}. "
             "If a value fills empty places, mask it: np.ma.masked_equal(ids, filler)."
         )
 

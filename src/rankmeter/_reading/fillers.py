@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from heapq import nsmallest
-from operator import itemgetter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankmeter._reading.by_user import InFrame
-from rankmeter._reading.lists import Lists
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief, counted
@@ -50,16 +47,16 @@ def filler_caution(rankings: Table, truth: Table) -> str:
     """
     if truth.id_type("item") == "String" or not len(truth.rows) or not truth.origin.is_ordered:
         return ""
-    if "assumed_gains" not in truth.counts or not _has_lists(truth):
+    if "assumed_gains" not in truth.counts or not truth.rows.has_order:
         return ""
-    ends = _ends(truth)
+    ends = truth.rows.end_items()
     for filler in {0, *_extremes(truth)} if ends is None else ends & {0, min(ends), max(ends)}:
         judged = _count_filled_lists(filler, truth)
         if not judged or filler not in {0, *_extremes(truth)}:
             continue
         ranked = _count_filled_lists(filler, rankings, alone=True)
         alone = judged > 1 and (filler == 0 or _are_like_rows_of_an_array(truth))
-        is_filler = ranked > 1 or (alone and not _has_item(filler, rankings))
+        is_filler = ranked > 1 or (alone and not rankings.rows.has_item(filler))
         if is_filler and not _all_rank_the_same(rankings):
             rankings_too = f" and of {counted(ranked, 'ranking')}" if ranked else ""
             return (
@@ -75,7 +72,7 @@ def _possible_fillers(table: Table) -> list[Any]:
     rows, fillers = table.rows, _FILLERS.get(table.id_type("item"), ())
     if table.order == "rank":
         return []
-    found: Any = _ends(table)
+    found: Any = rows.end_items()
     if isinstance(rows, InFrame) and rows.in_memory:
         items = rows.items().to_series()
         if len(items) <= _SHORT:
@@ -89,31 +86,13 @@ def _possible_fillers(table: Table) -> list[Any]:
 _SHORT = 1000
 
 
-def _ends(table: Table) -> set[Any] | None:
-    """The items at the ends of plain lists; None for others."""
-    rows = table.rows
-    if not isinstance(rows, Lists) or {*map(type, rows.containers)} != {list}:
-        return None
-    return {*map(itemgetter(-1), rows.containers), *map(itemgetter(0), rows.containers)}
-
-
 def _count_filled_lists(filler: Any, table: Table, *, alone: bool = False) -> int:
-    """Number of lists that end in the filler after an item; 0 if it is not only at their ends.
-
-    The end of a list with scores is the lowest one, if `alone` only where no other item has it.
-    """
+    """Number of lists that end in the filler after an item, as the rows or their frame say."""
     rows = table.rows
     if not len(rows):
         return 0
-    if isinstance(rows, Lists):
-        if isinstance(rows.containers[0], dict):
-            full = [items for items in rows.containers if filler in items]
-            lowest = all(items[filler] == min(items.values()) for items in full)
-            if alone:
-                lowest = lowest and all(_has_single_minimum(items.values()) for items in full)
-            return len(full) if lowest and len(full) > 1 else 0
-        lists = [items for items in rows.containers if type(items) is list]
-        return max(_count_lists_with_end(filler, end, lists) for end in (-1, 0))
+    if (known := rows.count_filled_lists(filler, alone=alone)) is not None:
+        return known
     if rows.is_index or not rows.has_lists or table.order == "rank":
         return 0
     frame = table.frame
@@ -138,30 +117,6 @@ def _count_filled_lists(filler: Any, table: Table, *, alone: bool = False) -> in
     return n if n > 1 or are_lists else 0
 
 
-def _has_single_minimum(scores: Iterable[float]) -> bool:
-    lowest, *others = nsmallest(2, scores)
-    return not others or lowest < others[0]
-
-
-def _count_lists_with_end(filler: Any, end: int, lists: Sequence[Sequence[Any]]) -> int:
-    """Number of lists with the filler at an end, after or before an item; 0 if it is elsewhere."""
-    ends = [*map(itemgetter(end), lists)]
-    if filler not in ends:
-        return 0
-    others = (
-        items for items, last in zip(lists, ends, strict=True) if last != filler or len(items) == 1
-    )
-    if any(filler in items for items in others):  # soon, if it is an item
-        return 0
-    return ends.count(filler)
-
-
-def _has_lists(table: Table) -> bool:
-    """Whether the items of a user have an order; a set has no end."""
-    rows = table.rows
-    return not isinstance(rows, Lists) or list in {*map(type, rows.containers)}
-
-
 def _extremes(table: Table) -> tuple[int, int]:
     return table.rows.items().min_and_max()
 
@@ -182,10 +137,3 @@ def _are_like_rows_of_an_array(table: Table) -> bool:
         return False
     items = np.asarray(table.rows.items().to_integers()).reshape(-1, sizes[0])
     return bool((np.diff(items, axis=1) < 0).any(axis=1).any())
-
-
-def _has_item(item: int, table: Table) -> bool:
-    rows = table.rows
-    if isinstance(rows, Lists):
-        return any(item in container for container in rows.containers)
-    return bool(np.any(rows.items().to_integers() == item))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress, count
+from heapq import nsmallest
+from itertools import chain, compress, count
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ _EXACT = 2**53  # integers up to here have a float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Lists(ByUser):
+class PythonLists(ByUser):
     """One nonempty container for each user: items, in order for rankings, or item → number.
 
     All items are strings, or all are integers.
@@ -37,7 +39,7 @@ class Lists(ByUser):
     containers: list[Any]  # (n_users,)
 
     @classmethod
-    def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> Lists | None:
+    def of(cls, users: Sequence[Any], containers: Sequence[Any]) -> PythonLists | None:
         """Create lists by user; None if a user, container or value needs a closer look."""
         kinds, native = set(map(type, containers)), _native.native
         user_type = _common_id_type(list(users))
@@ -73,6 +75,31 @@ class Lists(ByUser):
         if len(items) != len(self):
             raise DataError(CHANGED)
         return Objects(items, self.item_type)
+
+    @property
+    def has_order(self) -> bool:
+        return any(type(container) is list for container in self.containers)
+
+    def end_items(self) -> set[Any] | None:
+        if {*map(type, self.containers)} != {list}:
+            return None
+        return {*map(itemgetter(-1), self.containers), *map(itemgetter(0), self.containers)}
+
+    def count_filled_lists(self, filler: Any, *, alone: bool) -> int:
+        if isinstance(self.containers[0], dict):
+            full = [items for items in self.containers if filler in items]
+            lowest = all(items[filler] == min(items.values()) for items in full)
+            if alone:
+                lowest = lowest and all(_has_single_minimum(items.values()) for items in full)
+            return len(full) if lowest and len(full) > 1 else 0
+        lists = [items for items in self.containers if type(items) is list]
+        return max(_count_lists_with_end(filler, end, lists) for end in (-1, 0))
+
+    def has_item(self, item: Any) -> bool:
+        return any(item in container for container in self.containers)
+
+    def some_items(self, most: int) -> Iterable[Any]:
+        return chain.from_iterable(self.containers[:: 1 + len(self) // most])
 
     @property
     def has_changed(self) -> bool:
@@ -112,6 +139,24 @@ class Lists(ByUser):
                 before, places = number, dict(zip(self.containers[number], count(), strict=False))
             looked_up.append(places.get(item))
         return np.array(looked_up, dtype=np.float64)
+
+
+def _has_single_minimum(scores: Iterable[float]) -> bool:
+    lowest, *others = nsmallest(2, scores)
+    return not others or lowest < others[0]
+
+
+def _count_lists_with_end(filler: Any, end: int, lists: Sequence[Sequence[Any]]) -> int:
+    """Number of lists with the filler at an end, after or before an item; 0 if it is elsewhere."""
+    ends = [*map(itemgetter(end), lists)]
+    if filler not in ends:
+        return 0
+    others = (
+        items for items, last in zip(lists, ends, strict=True) if last != filler or len(items) == 1
+    )
+    if any(filler in items for items in others):  # soon, if it is an item
+        return 0
+    return ends.count(filler)
 
 
 def _container_lengths(containers: Sequence[Any]) -> npt.NDArray[np.int64]:

@@ -11,7 +11,6 @@ from itertools import chain
 import numpy as np
 
 from rankmeter._reading.by_user import Ids
-from rankmeter._reading.lists import Lists
 from rankmeter._reading.table import Table
 from rankmeter.errors._checks import brief, counted
 
@@ -132,10 +131,8 @@ _MOST = 0.9
 
 
 def _some_ids(table: Table, role: str) -> Iterable[str]:
-    rows = table.rows
-    if role == "item" and isinstance(rows, Lists):
-        step = 1 + len(rows) // _SOME
-        return chain.from_iterable(rows.containers[::step])
+    if role == "item":
+        return table.rows.some_items(_SOME)
     ids = _ids(table, role)
     step = 1 + len(ids) // _SOME
     return ids if step == 1 else ids.take(np.arange(0, len(ids), step))
@@ -150,5 +147,4 @@ def _all_ids(table: Table, role: str) -> Iterable[str]:
 def _ids(table: Table, role: str) -> Ids:
     if role == "user":
         return table.users
-    rows = table.rows
-    return getattr(rows, "column_ids", None) or rows.items()
+    return table.rows.known_items()

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankmeter._reading.columns import OF_USERS, ROLES, VALUE, Column, Columns, Side, names_for_role
 from rankmeter._reading.frames import is_mteb_predictions, pick_mteb_predictions
-from rankmeter._reading.lists import Lists
+from rankmeter._reading.lists import PythonLists
 from rankmeter._reading.objects import (
     are_plurals,
     as_object,
@@ -354,7 +354,7 @@ def flatten_lists(
         refuse_repeated_users(users, source)
     unordered = side == "rankings" and {set, frozenset} & set(map(type, values))
     if side in ("rankings", "truth") and not unordered:
-        lists = Lists.of(users, values)  # which become columns only if these are fetched
+        lists = PythonLists.of(users, values)  # which become columns only if these are fetched
         if lists is not None:
             return Columns.from_lists(lists, source, **facts)
     lengths, items, numbers = read_items_of_users(users, values, side, source)

@@ -20,7 +20,7 @@ from rankmeter._results.differences import Difference
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import level_text, to_json_value
 from rankmeter.errors import MissingDependencyError
-from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._checks import count_users, words_in_use
 
 # Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
 # color-blind readers; shapes repeat the distinction.
@@ -245,7 +245,7 @@ def difference_histograms(metric: str, pairs: Iterable[tuple[Difference, Histogr
             bars.properties(
                 title=alt.TitleParams(pair, subtitle=subtitle),
                 height=130,
-                description=f"{reword('Per-user differences')} {pair} on {metric}: {subtitle}",
+                description=f"Per-{words_in_use().user} differences {pair} on {metric}: {subtitle}",
             )
         )
     return charts
@@ -275,10 +275,12 @@ def _difference_bars(metric: str, histogram: Histogram, *, increasing: bool) -> 
                 axis=alt.Axis(labelExpr=SIGNED, tickCount=5, grid=False, labelOverlap=True),
             ),
             x2="high:Q",
-            y=alt.Y("users:Q", title=reword("users"), axis=alt.Axis(tickCount=4, tickMinStep=1)),
+            y=alt.Y(
+                "users:Q", title=words_in_use().users, axis=alt.Axis(tickCount=4, tickMinStep=1)
+            ),
             color=alt.Color("side:N", scale=color, title=None),
             tooltip=_tooltips(
-                low="from|+.4f", high="to|+.4f", users=reword("users") + "|,", side="for these"
+                low="from|+.4f", high="to|+.4f", users=words_in_use().users + "|,", side="for these"
             ),
         )
     )
@@ -309,11 +311,11 @@ def scatter_plot(d: Difference, points: Sequence[tuple[float, float, int]]) -> l
         y=y,
         size=alt.Size("users:Q", legend=None, scale=alt.Scale(range=[8, 420])),
         color=alt.Color("side:N", scale=color, title=None),
-        tooltip=_tooltips(x="to the right|.3f", y="above|.3f", users=reword("users") + "|,"),
+        tooltip=_tooltips(x="to the right|.3f", y="above|.3f", users=words_in_use().users + "|,"),
     )
     subtitle = f"{d.a} above, {d.b} to the right"
     description = (
-        f"{reword('Values of all users')} on {d.metric}, {subtitle}: above the line "
+        f"Values of all {words_in_use().users} on {d.metric}, {subtitle}: above the line "
         f"{d.a} has the larger value"
     )
     title = alt.TitleParams(f"{d.a} against {d.b}", subtitle=subtitle)
@@ -348,7 +350,7 @@ def first_hits_chart(hits: Shares, systems: Sequence[str]) -> list[Any]:
     )
     first = {row["system"]: row["share"] for row in reversed(rows)}
     words = "; ".join(f"{name} {first[name]:.1%} at rank 1" for name in systems if name in first)
-    title = reword("Users with a hit up to this rank")
+    title = f"{words_in_use().users.capitalize()} with a hit up to this rank"
     return _layered_chart(title, HEIGHT, f"{title}: {words}", base.mark_line(strokeWidth=2), point)
 
 
@@ -361,7 +363,7 @@ def popularity_chart(k: int, shares: Shares, systems: Sequence[str]) -> list[Any
     ]
     scale = alt.Scale(domain=list(shares.classes), range=list(BLUES))
     bars = alt.Chart(_chart_data(rows)).mark_bar(stroke="white", strokeWidth=0.5)
-    title = reword(f"Popularity of the items in the top {k}")
+    title = f"Popularity of the {words_in_use().items} in the top {k}"
     words = "; ".join(f"{name} {shares.parts[name][0]:.1%} of the most popular" for name in systems)
     return [
         bars.encode(
@@ -370,7 +372,7 @@ def popularity_chart(k: int, shares: Shares, systems: Sequence[str]) -> list[Any
                     axis=alt.Axis(format="%", tickCount=5, grid=False)),
             color=alt.Color("items:N", scale=scale, title=None, sort=list(shares.classes)),
             order="order:Q",
-            tooltip=_tooltips(system="system", items=reword("items"), share="share|.1%"),
+            tooltip=_tooltips(system="system", items=words_in_use().items, share="share|.1%"),
         ).properties(title=title, height=ROW * len(systems), description=f"{title}: {words}")
     ]  # fmt: skip
 
@@ -391,7 +393,11 @@ def segments_chart(
         y=_name_axis("segment", labels, labelExpr="split(datum.label, ': ')"),  # in two lines
         yOffset=alt.YOffset("system:N", sort=list(systems), scale=alt.Scale(paddingOuter=0.6)),
         tooltip=_tooltips(
-            segment="segment", system="system", mean="mean|.4f", **BOUNDS, n=reword("users") + "|,"
+            segment="segment",
+            system="system",
+            mean="mean|.4f",
+            **BOUNDS,
+            n=words_in_use().users + "|,",
         ),
     )
     look = _system_encodings(systems)
@@ -448,7 +454,9 @@ def means_chart(estimates: Sequence[Estimate], confidence: float) -> Any:
     ]
     base = alt.Chart(_chart_data(rows), height=ROW * len(rows)).encode(
         y=_name_axis("metric", [e.label for e in estimates]),
-        tooltip=_tooltips(metric="metric", mean="mean|.4f", **BOUNDS, n=reword("users") + "|,"),
+        tooltip=_tooltips(
+            metric="metric", mean="mean|.4f", **BOUNDS, n=words_in_use().users + "|,"
+        ),
     )
     title = f"mean and {level_text(confidence)} interval"
     span = base.mark_rule(strokeWidth=2.5, color=BETTER).encode(
@@ -466,13 +474,13 @@ def value_histogram(metric: str, counts: Sequence[int], edges: Sequence[float]) 
         for low, high, n in zip(edges, edges[1:], counts, strict=False)
     ]
     return (
-        alt.Chart(_chart_data(rows), title=f"{metric}, {counted(sum(counts), 'user')}", height=150)
+        alt.Chart(_chart_data(rows), title=f"{metric}, {count_users(sum(counts))}", height=150)
         .mark_bar(binSpacing=1, color=BETTER)
         .encode(
             x=alt.X("low:Q", bin="binned", title=metric, axis=alt.Axis(tickCount=5, grid=False)),
             x2="high:Q",
-            y=alt.Y("users:Q", title=reword("users")),
-            tooltip=_tooltips(**BOUNDS, users=reword("users") + "|,"),
+            y=alt.Y("users:Q", title=words_in_use().users),
+            tooltip=_tooltips(**BOUNDS, users=words_in_use().users + "|,"),
         )
-        .properties(description=f"Distribution of {metric} over {counted(sum(counts), 'user')}")
+        .properties(description=f"Distribution of {metric} over {count_users(sum(counts))}")
     )

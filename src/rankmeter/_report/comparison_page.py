@@ -24,7 +24,7 @@ from rankmeter._results.compared import heterogeneity_p_value, require_plan
 from rankmeter._results.comparison import ChartKind, Comparison
 from rankmeter._results.curves import Curve, first_metric_with_same_curve
 from rankmeter._results.result import Name, python_call
-from rankmeter._results.tables import MeanCell, Table
+from rankmeter._results.tables import MeanCell, TextTable
 from rankmeter._results.verdicts import Headline, Verdict, leading_systems
 from rankmeter._results.wording import group_by_key, number_text, p_value_text
 
@@ -92,7 +92,7 @@ def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str,
     notes = [tested, *(note for note in result.notes if note not in {tested, *apart}), *last_notes]
     cells = result.mean_cells()
     if crowded:
-        notes[0] = tested.replace("letters: the", "beats: how many")
+        notes[0] = result.significance_note("beats: how many")
         beats = {
             label: Counter(d.better for d in result[label] if d.significant)
             for label in result.labels
@@ -141,14 +141,14 @@ def _headline_with_segments(result: Comparison, verdict: Verdict) -> Headline:
     return replace(headline, sentences=(*headline.sentences, sentence))
 
 
-def _good_k_table(result: Comparison, by_k: Mapping[str, Curve]) -> Table:
+def _good_k_table(result: Comparison, by_k: Mapping[str, Curve]) -> TextTable:
     """Table of the smallest good k of each system in charts, for metrics with a cutoff."""
     plan = require_plan(result)
     first_of = first_metric_with_same_curve(plan)
     cut = dict.fromkeys(first for label, first in first_of.items() if plan[label].metric.k)
     good = {by_k[label].metric: by_k[label].smallest_good_k() for label in cut if label in by_k}
     rows = [(name, *(f"{k[name]}" for k in good.values())) for name in systems_in_charts(result)]
-    return Table(("system", *good), rows if good else ())
+    return TextTable(("system", *good), rows if good else ())
 
 
 def _segment_rows(result: Comparison) -> dict[str, list[tuple[str | MeanCell, ...]]]:
@@ -164,13 +164,13 @@ def _segment_rows(result: Comparison) -> dict[str, list[tuple[str | MeanCell, ..
     return group_by_key((label, segment_row(segment, label)) for segment, label in keys)
 
 
-def _heterogeneity_table(result: Comparison) -> Table:
+def _heterogeneity_table(result: Comparison) -> TextTable:
     """Table of the tests of equal differences in all segments, a row per comparison."""
     rows = [
         (f"{h.a} − {h.b}", h.metric, f"{h.n}", number_text(h.statistic, 1), p_value_text(h.p))
         for h in result.heterogeneity
     ]
-    return Table(("difference", "metric", "segments", "Q", "p"), rows)
+    return TextTable(("difference", "metric", "segments", "Q", "p"), rows)
 
 
 def _scatter_charts(result: Comparison, verdict: Verdict) -> list[Any]:

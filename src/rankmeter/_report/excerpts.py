@@ -20,7 +20,7 @@ from rankmeter._results.wording import (
     p_equation,
     signed_text,
 )
-from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._checks import count_users, words_in_use
 
 MAX_SYSTEMS = 10
 """Systems in one chart: the number of distinct colors."""
@@ -151,7 +151,7 @@ def segment_sentence(
 
 
 @dataclass(frozen=True)
-class Spread:
+class Quantiles:
     """Quantiles of the values of the users, and the number of users with the worst value.
 
     Attributes
@@ -169,13 +169,13 @@ class Spread:
     quartiles: tuple[float, ...]
 
 
-def compute_quantiles(values: FloatArray, *, increasing: bool) -> Spread:
+def compute_quantiles(values: FloatArray, *, increasing: bool) -> Quantiles:
     """Compute quantiles of values; NaN without values."""
     if not values.size:
-        return Spread(0, 0, math.nan, (math.nan,) * 3)
+        return Quantiles(0, 0, math.nan, (math.nan,) * 3)
     worst = float(values.min() if increasing else values.max())
     quartiles = tuple(np.quantile(values, [0.25, 0.5, 0.75]).tolist())
-    return Spread(values.size, int(np.count_nonzero(values == worst)), worst, quartiles)
+    return Quantiles(values.size, int(np.count_nonzero(values == worst)), worst, quartiles)
 
 
 def worst_and_best_users(
@@ -198,11 +198,11 @@ def worst_and_best_users(
 
 
 def mean_headline(
-    e: Estimate, spread: Spread | None, confidence: float, random: float | None
+    e: Estimate, spread: Quantiles | None, confidence: float, random: float | None
 ) -> Headline:
     """Headline with the mean, and sentences on its interval and on the spread of the values."""
     if math.isnan(e.mean):
-        return Headline(f"{e.label} has no mean", (reword("No user has a value."),))
+        return Headline(f"{e.label} has no mean", (f"No {words_in_use().user} has a value.",))
     sentences = []
     if not math.isnan(e.low):
         ends = f"from {number_text(e.low)} to {number_text(e.high)}"
@@ -210,12 +210,12 @@ def mean_headline(
     if spread is not None and spread.n > 1:
         _, half, high = spread.quartiles
         sentences.append(
-            f"{counted(spread.at_worst, 'user')} of {spread.n:,} "
+            f"{count_users(spread.at_worst)} of {spread.n:,} "
             f"{'has' if spread.at_worst == 1 else 'have'} the worst value, "
-            f"{number_text(spread.worst)}. Half of the {reword('users')} have at most "
+            f"{number_text(spread.worst)}. Half of the {words_in_use().users} have at most "
             f"{number_text(half)}, three quarters at most {number_text(high)}."
         )
     if random is not None:
         sentences.append(f"Random rankings of all candidates reach {number_text(random)}.")
-    over = "all lists" if spread is None else counted(e.n, "user")
+    over = "all lists" if spread is None else count_users(e.n)
     return Headline(f"{e.label} is {number_text(e.mean)} over {over}", tuple(sentences))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rankmeter._engine.memory import Source
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._report import charts
 from rankmeter._report.shares import first_hit_shares, popularity_shares
 from rankmeter._results.curves import (
@@ -23,7 +23,7 @@ from rankmeter.errors import RankmeterError, UsageError
 
 def curves_and_shares(
     plan: Plan,
-    scored: Callable[[Plan], Mapping[str, Scores]],
+    scored: Callable[[Plan], Mapping[str, UserValues]],
     labels: Sequence[str],
     systems: Sequence[str],
     clusters: object,
@@ -60,7 +60,7 @@ def curves_and_shares(
 
 
 def tops_of_lists(
-    sources: Mapping[str, tuple[Source | None, Scores]],
+    sources: Mapping[str, tuple[Source | None, UserValues]],
     entry: MetricPlan,
     groups: Mapping[str, Iterable[tuple[str, ...]]],
 ) -> dict[str, dict[str, list[Place]]]:

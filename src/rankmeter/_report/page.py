@@ -16,12 +16,14 @@ from xml.etree import ElementTree as ET
 
 from rankmeter._files import open_replacement
 from rankmeter._report.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
-from rankmeter._results.tables import Table
+from rankmeter._report.sections import sections_of_page
+from rankmeter._results.notes import count_in_words
+from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import level_text, number_text, signed_text
 from rankmeter._show.tables import item_with_title
 from rankmeter._version import __version__
 from rankmeter.errors import FileFormatError, MissingDependencyError, spell_out_hidden_characters
-from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._checks import count_users, counted, words_in_use
 
 WIDTH = 320
 """Pixels: a column of the page, or a phone."""
@@ -234,8 +236,9 @@ def write_page(
     Each page has a `headline`, ``labels`` of metrics, ``n_users``, ``counts`` by system,
     ``figures``: the charts by kind and metric, ``hits``: the ranks of the first hits,
     ``popularity``: a cutoff and how popular the items above it are, ``lists`` by metric, user and
-    system, and ``call``: the call in Python that gives the same; the template names the others. The
-    `result` is machine-readable, and the page uses it where it can.
+    system, and ``call``: the call in Python that gives the same; the template names the others.
+    `SECTIONS` says which sections it has. The `result` is machine-readable, and the page uses it
+    where it can.
     """
     require_packages()
     with open_replacement(path) as file:
@@ -246,9 +249,11 @@ def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, 
     """Render the text of a page; `write_page` describes the content."""
     style, script = _read_packaged_text("page.css"), _read_packaged_text("page.js")
     popular, systems = content["popularity"], content.get("shown", ())
+    drawings = {kind: _draw_charts(charts) for kind, charts in content["figures"].items()}
     page = _jinja_environment().get_template(f"{template}.html.jinja")
     return str(
         page.render(
+            sections=sections_of_page(content, drawings, words_in_use()),
             digest=content,
             found=result,
             labels=[*result["metrics"]],
@@ -261,6 +266,8 @@ def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, 
             script=script,
             named=item_with_title,
             counted=counted,
+            count_users=count_users,
+            words=words_in_use(),
             max_printed=MAX_PRINTED,
             max_rows=MAX_ROWS,
             rows_on_paper=ROWS_ON_PAPER,
@@ -268,7 +275,7 @@ def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, 
             classes=[(f"p{i}", "■", kind) for i, kind in enumerate(popular[1].classes)]
             if popular
             else [],
-            drawings={kind: _draw_charts(charts) for kind, charts in content["figures"].items()},
+            drawings=drawings,
             result_id=RESULT,
             result=_json_for_script(result),
         )
@@ -290,7 +297,6 @@ def _jinja_environment() -> Any:
         breakable=_mark_line_breaks,
         exact=_format_all_digits,
         number=number_text,
-        words=reword,
         signed=signed_text,
     )
     return environment
@@ -329,11 +335,11 @@ def require_packages() -> None:
             ) from None
 
 
-def _count_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
+def _count_table(counts: Mapping[str, Mapping[str, int]]) -> TextTable:
     """Table of the counts of rows read, dropped and merged, by system."""
     names = list(dict.fromkeys(name for by_name in counts.values() for name in by_name))
     rows = [(s, *(f"{by_name.get(name, 0):,}" for name in names)) for s, by_name in counts.items()]
-    return Table(("system", *(reword(name.replace("_", " ")) for name in names)), rows)
+    return TextTable(("system", *map(count_in_words, names)), rows)
 
 
 def _draw_charts(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:

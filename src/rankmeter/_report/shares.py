@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter.conventions._plan import MetricPlan, Plan, resolve_plan
 from rankmeter.errors import RankmeterError
 
@@ -41,7 +41,9 @@ class Shares:
         return {name: [*itertools.accumulate(shares)] for name, shares in self.parts.items()}
 
 
-def first_hit_shares(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]) -> Shares | None:
+def first_hit_shares(
+    plan: Plan, scored: Callable[[Plan], Mapping[str, UserValues]]
+) -> Shares | None:
     """Shares of users by the rank of the first hit, for the first metric of hits.
 
     None without such a metric, or where the rankings cannot be read again.
@@ -68,7 +70,7 @@ def first_hit_shares(plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]])
 
 
 def popularity_shares(
-    plan: Plan, scored: Callable[[Plan], Mapping[str, Scores]]
+    plan: Plan, scored: Callable[[Plan], Mapping[str, UserValues]]
 ) -> tuple[int, Shares] | None:
     """First cutoff of the plan, else 10, and popularity shares of the items within this cutoff.
 
@@ -92,7 +94,7 @@ def popularity_shares(
 
 def _means_by_system(
     plan: Plan,
-    scored: Callable[[Plan], Mapping[str, Scores]],
+    scored: Callable[[Plan], Mapping[str, UserValues]],
     metrics: Sequence[str],
     like: MetricPlan,
     *,

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._report import charts
 from rankmeter._report.excerpts import (
-    Spread,
+    Quantiles,
     bin_values,
     compute_quantiles,
     mean_headline,
@@ -23,10 +23,10 @@ from rankmeter._results.evaluated import Evaluated, labels_by_group
 from rankmeter._results.reread import refuse_without_ranks, reopen_source
 from rankmeter._results.result import Name, python_call
 from rankmeter._results.segments import means_by_segment, read_user_labels
-from rankmeter._results.tables import MeanCell, Table
+from rankmeter._results.tables import MeanCell, TextTable
 from rankmeter._results.wording import number_text
 from rankmeter.conventions._plan import MetricPlan, Plan
-from rankmeter.errors._checks import reword
+from rankmeter.errors._checks import words_in_use
 
 OWN = "rankings"
 """What the rankings of one evaluation are called."""
@@ -53,7 +53,7 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
     first = plan.metrics[0].label
     random = result.random.get(first)
 
-    def run_plan(plan: Plan) -> Mapping[str, Scores]:
+    def run_plan(plan: Plan) -> Mapping[str, UserValues]:
         return (
             {OWN: source.open().run(plan)[source.system]} if source else refuse_without_ranks(plan)
         )
@@ -72,7 +72,7 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
         "notes": [*result.notes, *left_out],
         "spread": _spread_table(spreads),
         **reread,
-        "parts": {name: _segment_rows(rows) for name, rows in tables.items()},
+        "segments": {name: _segment_rows(rows) for name, rows in tables.items()},
         "extremes": extremes,
         "lists": {e.label: tops_of_lists(nameless, e, extremes[e.label]) for e in by_user},
         "figures": {
@@ -130,14 +130,14 @@ def _means_by_grouping(result: Evaluated, segments: object) -> dict[str, dict[st
     }
 
 
-def _worst_and_best_rows(scores: Scores, entry: MetricPlan) -> dict[str, list[tuple[str, str]]]:
+def _worst_and_best_rows(scores: UserValues, entry: MetricPlan) -> dict[str, list[tuple[str, str]]]:
     """Table rows of the users with the worst values and with the best values."""
     averaged = scores.averaged(entry)
     users = scores.users.gather(averaged.users)
     return worst_and_best_users(users, averaged.values, increasing=entry.spec.increasing)
 
 
-def _spread_table(spreads: Mapping[str, Spread]) -> Table:
+def _spread_table(spreads: Mapping[str, Quantiles]) -> TextTable:
     rows = [
         (
             label,
@@ -148,4 +148,5 @@ def _spread_table(spreads: Mapping[str, Spread]) -> Table:
         for label, spread in spreads.items()
     ]
     headings = ("worst", "a quarter up to", "median", "three quarters up to")
-    return Table(("metric", *headings, reword("users at the worst"), reword("users")), rows)
+    users = words_in_use().users
+    return TextTable(("metric", *headings, f"{users} at the worst", users), rows)

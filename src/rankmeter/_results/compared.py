@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from rankmeter._choices import Setting
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.table import POLARS, Frame, Kind
 from rankmeter._results.differences import (
@@ -29,7 +29,7 @@ from rankmeter._results.reread import refuse_without_ranks
 from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import MeanCell, Style, Table
+from rankmeter._results.tables import MeanCell, Style, TextTable
 from rankmeter._results.verdicts import (
     Headline,
     Verdict,
@@ -47,7 +47,13 @@ from rankmeter._results.wording import (
 )
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError, spell_out_hidden_characters, to_one_line
-from rankmeter.errors._checks import counted, reword, unknown_word_error, use_words_of_result
+from rankmeter.errors._checks import (
+    count_users,
+    counted,
+    unknown_word_error,
+    use_words_of_result,
+    words_in_use,
+)
 
 T = TypeVar("T", Difference, Heterogeneity)
 
@@ -115,7 +121,7 @@ class Compared(Logged):
     clusters: object = None
     summaries: Mapping[str, Summary] = field(default_factory=dict)
     kind: Kind = POLARS
-    scored: Callable[[Plan], Mapping[str, Scores]] = refuse_without_ranks
+    scored: Callable[[Plan], Mapping[str, UserValues]] = refuse_without_ranks
 
     @property
     def confidence(self) -> float:
@@ -172,7 +178,7 @@ class Compared(Logged):
         return pl.DataFrame([d.to_dict() for d in self.differences])
 
     @use_words_of_result
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """Systems × metrics: means, with significance markers against the baseline.
 
         Without a baseline, a marker is the letter of every system that is significantly worse.
@@ -184,7 +190,7 @@ class Compared(Logged):
             for column, cell in enumerate(row, 1)
         }
         texts = [(title, *map(str, row)) for title, row in rows.items()]
-        return Table(("system", *self.labels), texts, self.notes, styles=styles)
+        return TextTable(("system", *self.labels), texts, self.notes, styles=styles)
 
     def mean_cells(self, digits: int = 4) -> dict[str, list[MeanCell]]:
         """Mean cells by system, with a letter before the name if all pairs are compared."""
@@ -235,10 +241,10 @@ class Compared(Logged):
         return (*segment_notes(clauses, self.plan.alpha),)
 
     @use_words_of_result
-    def significance_note(self) -> str:
-        """A note on the markers, and on how differences were tested."""
+    def significance_note(self, marks: str = "letters: the") -> str:
+        """A note on the markers of pairs, called `marks`, and on how differences were tested."""
         s = self.settings
-        marks = "letters: the systems that are significantly worse"
+        marks = f"{marks} systems that are significantly worse"
         if not any(d.significant for d in self.differences):
             marks = "no significant difference"
         elif self.baseline:
@@ -256,7 +262,7 @@ class Compared(Logged):
         return [f"{first} decides, the other metrics are exploratory (each is tested on its own)"]
 
     @use_words_of_result
-    def difference_table(self) -> Table:
+    def difference_table(self) -> TextTable:
         """Every comparison: difference, interval, p, effect size, wins and losses."""
         rows = [
             (
@@ -277,7 +283,7 @@ class Compared(Logged):
             for row, d in enumerate(self.differences)
             if d.significant and d.better
         }
-        return Table((*columns, "win/tie/loss"), rows, styles=styles)
+        return TextTable((*columns, "win/tie/loss"), rows, styles=styles)
 
     def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
         """Users compared on a metric in systems a and b, with the values in both systems."""
@@ -285,7 +291,7 @@ class Compared(Logged):
         rows, x, y = self.by_metric[metric].paired_values(*columns)
         return self.users[rows], x, y
 
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[TextTable]:
         return [self.table(), self.difference_table()]
 
     @use_words_of_result
@@ -322,7 +328,7 @@ class Compared(Logged):
         outcome = self.verdict_on(label)
         d = outcome.difference
         segments = ("", "")
-        if d is not None and " in all " not in (clause := differing_segments_clause(self, d)):
+        if d is not None and (clause := differing_segments_clause(self, d, some=True)):
             segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
         answer = comparison_headline(outcome, self.baseline, self.settings["correction"], segments)
         return replace(answer, sentences=(*answer.sentences, *_missing_user_sentences(self, label)))
@@ -351,7 +357,7 @@ class Compared(Logged):
         first, last = self._notes_after_test_and_dropped()
         notes = [self.significance_note(), *self._primary_metric_notes(), *first]
         notes += [
-            f"{label}: {counted(n, 'user')} not common to all systems"
+            f"{label}: {count_users(n)} not common to all systems"
             for label, n in self.dropped.items()
             if n
         ]
@@ -360,7 +366,7 @@ class Compared(Logged):
         notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
-            notes.append(f"{reword('users')} × runs: {', '.join(runs)}")
+            notes.append(f"{words_in_use().users} × runs: {', '.join(runs)}")
         return (*self.cautions, *notes, *self.segment_notes(), *_difference_notes(self))
 
     def _dict_content(self) -> dict[str, Any]:
@@ -406,12 +412,12 @@ def require_plan(result: Compared) -> Plan:
     return result.plan
 
 
-def differing_segments_clause(result: Compared, d: Difference) -> str:
-    """Clause on segments with a different answer, seen from the system that is not the baseline."""
+def differing_segments_clause(result: Compared, d: Difference, *, some: bool = False) -> str:
+    """Clause of `segments_clause`, seen from the system that is not the baseline."""
     d = difference_seen_from(d, d.b) if d.a == result.baseline else d
     pairs = _of_same_pair(result.differences, d)
     within = [difference_seen_from(part, d.a) for part in pairs if part.segment]
-    return segments_clause(d, within, heterogeneity_p_value(result, d))
+    return segments_clause(d, within, heterogeneity_p_value(result, d), some=some)
 
 
 def heterogeneity_p_value(result: Compared, d: Difference) -> float:

@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 
 from rankmeter._annexes import annex
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results.estimates import estimate
 from rankmeter._results.notes import Facts, evaluation_facts, notes_on_means
 from rankmeter._results.result import Result
 from rankmeter._results.segments import read_cluster_numbers
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import group_by_key, interval_text, level_text, number_text
 from rankmeter._statistics.intervals import (
     covariance_of_means,
@@ -195,14 +195,14 @@ class Curve(Result):
         """One row per system and k: system, k, mean, low, high, se."""
         return self.frame
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The mean of each system at each k, with its interval."""
         rows = [
             (system, f"{k}", number_text(mean), interval_text(low, high))
             for system, k, mean, low, high, _ in self.frame.rows()
         ]
         interval = f"{level_text(self.confidence)} interval"
-        return Table(("system", "k", self.metric, interval), rows, self.notes)
+        return TextTable(("system", "k", self.metric, interval), rows, self.notes)
 
     def plot(self) -> Any:
         """An Altair chart, which saves itself as PNG, SVG, PDF or HTML.
@@ -250,7 +250,7 @@ def default_max_k(plan: Plan) -> int:
 def compute_curves(
     plan: Plan,
     entries: Sequence[MetricPlan],
-    scored: Callable[[Plan], Mapping[str, Scores]],
+    scored: Callable[[Plan], Mapping[str, UserValues]],
     max_k: int,
     clusters: object = None,
     counts: Mapping[str, Mapping[str, int]] | None = None,
@@ -304,7 +304,7 @@ def compute_curves(
 
 
 def _loss_rows(
-    name: str, line: Mapping[int, MetricPlan], scores: Scores, clusters: IntArray | None
+    name: str, line: Mapping[int, MetricPlan], scores: UserValues, clusters: IntArray | None
 ) -> list[tuple[Any, ...]]:
     """Rows for `Curve.losses`: (co)variances of each k and the best k, over common users."""
     points = {k: scores.averaged(point) for k, point in line.items()}

@@ -22,7 +22,7 @@ from rankmeter._results.wording import (
     size_text,
 )
 from rankmeter.errors import to_one_line
-from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._checks import count_users, counted, words_in_use
 from rankmeter.errors._removed import removed_number_message
 
 SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
@@ -246,7 +246,7 @@ class Difference(EqualFields):
         if math.isnan(self.p):
             return f"{self.a} and {self.b} cannot be compared on {self.metric}{part}: {self.note}."
         if not self.differs and not (self.significant and self.better):
-            scope = f" for every one of {counted(self.n, 'user')}" if self.per_user else ""
+            scope = f" for every one of {count_users(self.n)}" if self.per_user else ""
             return f"{self.a} and {self.b} have the same {self.metric}{part}{scope}."
         if self.verdict == "equivalent":
             return self._equivalence_sentence(part) + self.sources()
@@ -302,11 +302,12 @@ class Difference(EqualFields):
         """Sentence on the main source of variance, users or runs; empty without several runs."""
         if math.isnan(self.share_of_runs):
             return ""
-        tip = reword("runs, not more users" if self.share_of_runs > 0.5 else "users, not more runs")
+        sources = ("runs", words_in_use().users)
+        more, less = sources if self.share_of_runs > 0.5 else sources[::-1]
         share = max(self.share_of_runs, 1 - self.share_of_runs)
-        source = tip.partition(",")[0]
         return (
-            f" {share:.0%} of the variance is between {source}: for a narrower interval, add {tip}."
+            f" {share:.0%} of the variance is between {more}: for a narrower interval, add "
+            f"{more}, not more {less}."
         )
 
     def outlook(self) -> str:
@@ -317,7 +318,7 @@ class Difference(EqualFields):
                 f"This study would have found a true difference of {size_text(self.detectable)} in "
                 "4 of 5 cases."
             )
-        users = counted(changed, "differing user") if changed < self.n else counted(self.n, "user")
+        users = count_users(changed, "differing") if changed < self.n else count_users(self.n)
         units = f"{users} in {counted(self.clusters, 'cluster')}" if self.clusters else users
         return f"With {units} no difference can be shown."
 
@@ -377,7 +378,7 @@ def _significance_sentence(d: Difference, part: str) -> str:
 
 def _wins_clause(d: Difference) -> str:
     """Clause with the wins and losses of a, or only with the number of users if pooled."""
-    users = counted(d.n, "user")
+    users = count_users(d.n)
     if not d.per_user:
         return f"over {users} together"
     return f"better for {d.wins:,}, worse for {d.losses:,} of {users}"

@@ -15,7 +15,7 @@ from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results.wording import interval_text, number_text
 from rankmeter._statistics.intervals import (
     UNKNOWN,
-    Spread,
+    SampleMean,
     bootstrap_interval,
     median_interval,
     spread_of_mean,
@@ -243,7 +243,7 @@ def mean_interval(
 
 
 def interval_of_spread(
-    spread: Spread, n: int, setting: Setting, scale: tuple[float, float]
+    spread: SampleMean, n: int, setting: Setting, scale: tuple[float, float]
 ) -> tuple[float, float]:
     """Interval of the mean of n values on a scale by a formula, from its spread."""
     if _has_wilson_interval(setting, spread.mean, scale):

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._engine.memory import Source
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import IntArray
 from rankmeter._reading.by_user import to_series
 from rankmeter._reading.table import POLARS, Frame, Kind
@@ -29,7 +29,7 @@ from rankmeter._results.notes import (
 )
 from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
 from rankmeter._results.segments import means_by_segment, segment_means_frame
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -37,8 +37,8 @@ from rankmeter.errors._checks import (
     check_choice,
     check_integer,
     check_text,
-    reword,
     use_words_of_result,
+    words_in_use,
 )
 
 
@@ -50,7 +50,7 @@ class Evaluated(Logged):
     """
 
     plan: Plan
-    scores: Scores
+    scores: UserValues
     counts: Mapping[str, int]
     estimates: Mapping[str, Estimate]
     clusters: IntArray | None = None
@@ -130,7 +130,7 @@ class Evaluated(Logged):
         return check_choice("group", names[0] if group is None else group, names)
 
     @use_words_of_result
-    def group_table(self, group: str | None = None) -> Table:
+    def group_table(self, group: str | None = None) -> TextTable:
         """`by_group` as a table that can be rendered: text, Markdown, LaTeX, HTML.
 
         Parameters
@@ -160,13 +160,13 @@ class Evaluated(Logged):
             "metric",
             "mean",
             f"{level_text(self.confidence)} interval",
-            reword("users"),
+            words_in_use().users,
         ]
         rows = [
             [segment or "none", metric, *mean_cells(mean, low, high, n)]
             for segment, metric, mean, low, high, _, n in self.group_rows(name).rows()
         ]
-        return Table(columns, rows, left=2)
+        return TextTable(columns, rows, left=2)
 
     def group_rows(self, name: str) -> pl.DataFrame:
         """Means by segment for one grouping of users, and macro averages."""
@@ -198,7 +198,7 @@ class Evaluated(Logged):
         return frame.rename({"label": "metric", "n": "n_users"})
 
     @use_words_of_result
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
         return self._means_table()
 
@@ -222,10 +222,15 @@ class Evaluated(Logged):
         """The table in Markdown, with `digits` after the point."""
         return self._means_table(digits).to_markdown()
 
-    def _means_table(self, digits: int = 4) -> Table:
+    def _means_table(self, digits: int = 4) -> TextTable:
         digits = check_digits(digits)
         undefined = any(e.undefined for e in self.estimates.values())
-        columns = ["metric", "mean", f"{level_text(self.confidence)} interval", reword("users")]
+        columns = [
+            "metric",
+            "mean",
+            f"{level_text(self.confidence)} interval",
+            words_in_use().users,
+        ]
         rows = [
             [
                 e.label,
@@ -234,7 +239,7 @@ class Evaluated(Logged):
             ]
             for e in self.estimates.values()
         ]
-        return Table([*columns, *(["undefined"] if undefined else [])], rows, self.notes)
+        return TextTable([*columns, *(["undefined"] if undefined else [])], rows, self.notes)
 
     def facts(self) -> Facts:
         """Facts that are needed to read the means: relevance rule, special cases, counts."""

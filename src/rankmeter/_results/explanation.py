@@ -12,9 +12,9 @@ import polars as pl
 
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.result import Result
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import change_text, number_text
-from rankmeter.errors._checks import reword
+from rankmeter.errors._checks import words_in_use
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Explanation(Result):
         numbers = dict.fromkeys(("value", "change", "share"), pl.Float64)
         return pl.DataFrame(rows, schema={**words, **numbers})
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The steps, or the matches, as a table."""
         if self.target:
             tools: dict[tuple[str, str], list[str]] = {}  # those with equal values share a line
@@ -176,7 +176,7 @@ class Explanation(Result):
             rows = [(", ".join(names) + options, v) for (options, v), names in tools.items()]
             first = "setting" if self.matches else "nearest setting"
             remarks = (self.verdict(), *self.notes, *self.cautions)
-            return Table((first, self.metric), tuple(rows), remarks)
+            return TextTable((first, self.metric), tuple(rows), remarks)
         still = [step for step in self.steps if step not in self._changing_steps()]
         steps = [
             (
@@ -194,7 +194,7 @@ class Explanation(Result):
         columns = ("one option at a time", self.metric, "change", "of total")
         quiet = ", ".join(f"{step.switch} ({step.before} → {step.after})" for step in still)
         notes = [self.verdict(), *([f"without effect here: {quiet}"] if still else [])]
-        return Table(columns, (start, *steps, end), (*notes, *self.notes, *self.cautions))
+        return TextTable(columns, (start, *steps, end), (*notes, *self.notes, *self.cautions))
 
     def _changing_steps(self) -> list[Step]:
         """Steps that changed the mean, including changes from a number to NaN or back."""
@@ -205,7 +205,7 @@ class Explanation(Result):
             if step.change != 0 and not (math.isnan(value) and math.isnan(step.value))
         ]
 
-    def user_table(self) -> Table:
+    def user_table(self) -> TextTable:
         """The users whose value changes most, with the top of their lists."""
         rows = tuple(
             (
@@ -217,7 +217,9 @@ class Explanation(Result):
             )
             for u in self.users
         )
-        return Table((reword("user"), self.first, self.second, "relevant", "ranking (gain)"), rows)
+        return TextTable(
+            (words_in_use().user, self.first, self.second, "relevant", "ranking (gain)"), rows
+        )
 
     def verdict(self) -> str:
         """The explanation in one sentence."""
@@ -270,7 +272,7 @@ class Explanation(Result):
             "order)."
         )
 
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[TextTable]:
         return [self.table(), self.user_table()] if self.users else [self.table()]
 
     def _repr_html_(self) -> str:

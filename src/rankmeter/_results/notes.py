@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.align import Facts as AlignmentFacts
 from rankmeter._reading.table import Table
@@ -21,7 +22,7 @@ from rankmeter._results.wording import group_by_key, number_text
 from rankmeter._statistics.intervals import effective_clusters, is_skewed
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.conventions._profiles import load_convention
-from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._checks import count_items, counted, words_in_use
 
 Facts = Mapping[str, str]
 """Facts by subject: ``{"users without a ranking": "1 (zero)"}``."""
@@ -65,18 +66,21 @@ AGGREGATES = {
 }
 """What is not a mean."""
 UNUSED_LABELS = {
-    "users_without_segment": "users without a segment",
-    "segments_of_other_users": "segment labels of other users",
-    "users_without_cluster": "users without a cluster, each counted as one cluster",
-    "clusters_of_other_users": "cluster labels of other users",
+    "users_without_segment": "{users} without a segment",
+    "segments_of_other_users": "segment labels of other {users}",
+    "users_without_cluster": "{users} without a cluster, each counted as one cluster",
+    "clusters_of_other_users": "cluster labels of other {users}",
 }
-"""Notes about the labels of users."""
+"""Notes about the labels of users, in which the word for users is left open."""
 FEW_CLUSTERS = 30
 """Below this number the variance between clusters is itself uncertain."""
 SKEWED = "so skewed that the interval is too short (use interval=bca, gmr or a median)"
 """A note on values or differences without an upper limit."""
-SKEWED_DIFFERENCES = "so skewed that p can be too small: a few users weigh as much as all others"
-"""A note on differences with limits, whose interval counts large changes that are not seen."""
+SKEWED_DIFFERENCES = "so skewed that p can be too small: a few {users} weigh as much as all others"
+"""A note on differences with limits, whose interval counts large changes that are not seen.
+
+The word for users is left open.
+"""
 FEW_WEIGHTS = 0.1
 """Below this share of the relevant items their effective number is small."""
 MAX_GROUPS = 10
@@ -95,7 +99,13 @@ def counts_of_tables(rankings: Table, truth: Table) -> dict[str, int]:
     return {**rankings.counts, **judged}
 
 
-def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> Facts:
+def count_in_words(name: str) -> str:
+    """Name of a count in the words in use: ``float_user_ids`` is ``float query ids``."""
+    words = asdict(words_in_use())
+    return " ".join(words.get(part, part) for part in name.split("_"))
+
+
+def evaluation_facts(plan: Plan, scores: UserValues, counts: Mapping[str, int]) -> Facts:
     """Facts about one evaluation by subject; facts that vary between metrics name the metrics.
 
     `counts` are the counts of the data from `counts_of_tables`.
@@ -118,7 +128,7 @@ def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> F
     ranked = [entry for entry in plan.metrics if entry.spec.of_hits or not entry.spec.of_lists]
     if none := [entry.label for entry in ranked if _has_no_hits(scores.facts[entry.alignment])]:
         suffix = f" ({', '.join(none)})" if len(none) < len(ranked) else ""
-        facts["relevant items that were ranked"] = f"none{suffix}"
+        facts[f"relevant {words_in_use().items} that were ranked"] = f"none{suffix}"
     if labels := [entry.label for entry in plan.metrics if _is_skewed(plan, entry, scores)]:
         facts[SKEWED] = ", ".join(labels)
     if _TIED in facts and (differ := counts.get("ranks_of_tied_scores")):
@@ -131,14 +141,15 @@ def evaluation_facts(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> F
             continue  # ranks exist to settle a few ties
         if count and count_name not in ORDINARY:
             side = " of the ground truth" if count_name != name else ""
-            subject = WORDS.get(count_name, count_name.replace("_", " ")) + side
+            subject = WORDS.get(count_name) or count_in_words(count_name)
+            subject += side
             compared = counts.get("rows_compared_with_ranks")
             part = f" (in {compared:,} of {counts['rows']:,} rows)" if compared else ""
             facts[subject] = f"{count:,}" + (part if count_name == "scores_against_ranks" else "")
     return facts
 
 
-def _deviations(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> str:
+def _deviations(plan: Plan, scores: UserValues, counts: Mapping[str, int]) -> str:
     """Where a tool knowingly differs from its convention here, on these data."""
     convention = load_convention(plan.tool)
     metrics = {entry.metric.name for entry in plan.metrics}
@@ -157,15 +168,15 @@ def _deviations(plan: Plan, scores: Scores, counts: Mapping[str, int]) -> str:
 def uninformative_intervals(estimates: Iterable[Estimate]) -> Facts:
     """Fact that lists the metrics with an interval of zero width; empty without such metrics."""
     labels = [e.label for e in estimates if e.n > 1 and e.low == e.high]
-    fact = "identical for all users, so the interval is not informative"
+    fact = f"identical for all {words_in_use().users}, so the interval is not informative"
     return {fact: ", ".join(labels)} if labels else {}
 
 
-def uneven_weight_cautions(plan: Plan, scores: Scores) -> list[str]:
+def uneven_weight_cautions(plan: Plan, scores: UserValues) -> list[str]:
     """Caution for each metric with an effective sample size below a tenth of the relevant items."""
     sizes = {entry.label: scores.effective_size(entry) for entry in plan.metrics}
     return [
-        f"{label}: {counted(size[1], 'relevant item')} with these weights vary as much as "
+        f"{label}: {count_items(size[1], 'relevant')} with these weights vary as much as "
         f"{number_text(size[0])} of equal weight, so a few rare items decide: choose `clip`, or a "
         "smaller `gamma`"
         for label, size in sizes.items()
@@ -181,7 +192,7 @@ def notes_on_means(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     relevant = next(iter(facts.values()))["relevant"]
     convention = f"convention {plan.convention}, relevant {relevant}"
     wholes = [entry.label for entry in plan.metrics if entry.spec.whole]
-    together = [reword("computed over all lists at once: ") + ", ".join(wholes)] if wholes else []
+    together = ["computed over all lists at once: " + ", ".join(wholes)] if wholes else []
     metrics_by_note = _names_by_fact(
         {
             entry.label: f"{AGGREGATES[entry.averaging.aggregate]} instead of the mean"
@@ -202,7 +213,6 @@ def fact_notes(by_system: Mapping[str, Facts], left_out: Collection[str] = ()) -
         groups = _names_by_fact(
             {s: facts[subject] for s, facts in by_system.items() if subject in facts}
         )
-        subject = reword(subject)  # noqa: PLW2901
         if [*groups.values()] == [[*by_system]]:
             notes.append(f"{subject}: {next(iter(groups))}")
             continue
@@ -220,8 +230,9 @@ def missing_user_sentences(missing: Mapping[str, int], rule: str) -> list[str]:
     """
     singular = {"zero": "counts as an empty ranking", "skip": "is skipped"}.get(rule, rule)
     many = {"zero": "count as empty rankings", "skip": "are skipped"}.get(rule, rule)
-    user, users = f"user without a ranking {singular}", f"users without a ranking {many}"
-    groups = _names_by_fact({name: counted(n, user, users) for name, n in missing.items() if n})
+    words = words_in_use()
+    lacks = f"{words.user} without a ranking {singular}", f"{words.users} without a ranking {many}"
+    groups = _names_by_fact({name: counted(n, *lacks) for name, n in missing.items() if n})
     return [
         f"{'All systems' if len(names) == len(missing) else ', '.join(names)}: {n}."
         for n, names in [*groups.items()][:MAX_GROUPS]
@@ -231,7 +242,7 @@ def missing_user_sentences(missing: Mapping[str, int], rule: str) -> list[str]:
 def unused_label_notes(counts: Mapping[str, Any]) -> list[str]:
     """Note for each count of missing labels, or of labels without a user of the result."""
     return [
-        f"{reword(text)}: {counts[name]:,}"
+        f"{text.format(users=words_in_use().users)}: {counts[name]:,}"
         for name, text in UNUSED_LABELS.items()
         if counts.get(name)
     ]
@@ -303,7 +314,7 @@ def _names_by_fact(facts: Mapping[str, str]) -> dict[str, list[str]]:
     return group_by_key((fact, name) for name, fact in facts.items())
 
 
-def _is_skewed(plan: Plan, entry: MetricPlan, scores: Scores) -> bool:
+def _is_skewed(plan: Plan, entry: MetricPlan, scores: UserValues) -> bool:
     """Whether a mean has a t interval and values too skewed for it."""
     is_limited = entry.candidates is None and math.isfinite(entry.range[1])
     if is_limited or plan.uses_bootstrap or entry.averaging.aggregate != "mean":
@@ -323,14 +334,15 @@ def _count_with_rule(count: str, rule: str) -> str:
     return f"{count} ({rule})" if rule else count
 
 
-def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+def _special_cases(entry: MetricPlan, scores: UserValues) -> dict[str, tuple[int, str]]:
     """Counts of users and hits that are special cases of one metric, and the rules applied."""
     averaging, facts = entry.averaging, scores.facts[entry.alignment]
+    who = words_in_use().users
     if averaging.users == "ranked":
         lost = scores.in_rankings & np.isnan(scores.values[entry.label])
         n = int(np.count_nonzero(lost))
         return {
-            "users without a value": (n, averaging.undefined),
+            f"{who} without a value": (n, averaging.undefined),
             **_cases_from_counts(facts.counts.items()),
         }
     judged, ranked = scores.in_truth, scores.in_rankings
@@ -338,10 +350,10 @@ def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, st
     averaged = judged & ranked if averaging.missing == "skip" else judged
     lost = averaged & ~irrelevant & np.isnan(scores.values[entry.label])
     users = {
-        "users without a ranking": (judged & ~ranked, averaging.missing),
-        "users without truth": (ranked & ~judged, averaging.extra),
-        "users with nothing relevant": (irrelevant, averaging.undefined),
-        "users with relevant items but no value": (lost, averaging.undefined),
+        f"{who} without a ranking": (judged & ~ranked, averaging.missing),
+        f"{who} without truth": (ranked & ~judged, averaging.extra),
+        f"{who} with nothing relevant": (irrelevant, averaging.undefined),
+        f"{who} with relevant {words_in_use().items} but no value": (lost, averaging.undefined),
     }
     return {
         **{subject: (int(np.count_nonzero(mask)), rule) for subject, (mask, rule) in users.items()},
@@ -351,7 +363,7 @@ def _special_cases(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, st
     }
 
 
-def _effective_size_case(entry: MetricPlan, scores: Scores) -> dict[str, tuple[int, str]]:
+def _effective_size_case(entry: MetricPlan, scores: UserValues) -> dict[str, tuple[int, str]]:
     size = scores.effective_size(entry)
     if size is None:
         return {}
@@ -359,7 +371,7 @@ def _effective_size_case(entry: MetricPlan, scores: Scores) -> dict[str, tuple[i
 
 
 def _cases_from_counts(counts: Iterable[tuple[str, int]]) -> dict[str, tuple[int, str]]:
-    return {name.replace("_", " "): (n, "") for name, n in counts if name not in TIES}
+    return {count_in_words(name): (n, "") for name, n in counts if name not in TIES}
 
 
 def _relevance_rule(entry: MetricPlan) -> str:
@@ -368,7 +380,7 @@ def _relevance_rule(entry: MetricPlan) -> str:
     rules = {
         "positive": ">0",
         "all": "any",
-        "reached": reword(">0 of users with ") + str(alignment.relevant),
+        "reached": f">0 of {words_in_use().users} with {alignment.relevant}",
     }
     table = f", gains {alignment.gains}" if alignment.gain_table else ""
     return rules.get(alignment.gains, f"{alignment.relevant}{table}")

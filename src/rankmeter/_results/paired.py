@@ -25,7 +25,7 @@ from rankmeter._results.settings import Settings, Values
 from rankmeter._results.wording import group_by_key
 from rankmeter._statistics.intervals import (
     ROUNDING,
-    Spread,
+    SampleMean,
     TestResult,
     is_skewed,
     pseudo_unit_change,
@@ -66,7 +66,7 @@ from rankmeter._statistics.step_down import (
 )
 from rankmeter._statistics.vectors import moments, paired_moments
 from rankmeter.errors import InvalidValueError
-from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._checks import count_users, words_in_use
 
 LARGEST_VALUE = 1e100
 """Sums of the third powers of larger values would overflow, and so would all that is tested."""
@@ -179,13 +179,13 @@ class _Pair:
 
     def untested(self) -> TestResult:
         """The result without a test, of fewer than two users or clusters."""
-        unit = "user" if self.group.clusters is None else "cluster"
-        users = f" of {counted(len(self.group.table), 'user')}" if unit == "cluster" else ""
-        n = len(self.group.rows)
-        note = f"a paired test needs at least 2 {reword(unit)}s, got {n}{users if n else ''}"
+        n, clustered = len(self.group.rows), self.group.clusters is not None
+        units = "clusters" if clustered else words_in_use().users
+        users = f" of {count_users(len(self.group.table))}" if clustered and n else ""
+        note = f"a paired test needs at least 2 {units}, got {n}{users}"
         return replace(paired_t_test(*self.unit_values), note=note)
 
-    def spread_of_differences(self, span: float) -> Spread:
+    def spread_of_differences(self, span: float) -> SampleMean:
         """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
         d = self.unit_differences
         variation = float(np.abs(d - d.mean()).max()) / ROUNDING
@@ -271,14 +271,15 @@ class _Pair:
     def caution_note(self) -> str:
         """Note on few or skewed differences; empty otherwise."""
         if self.unit_differences.size < FEW_USERS:
-            unit_name = reword("users" if self.group.clusters is None else "clusters")
-            return f"only {self.unit_differences.size} {unit_name}: treat differences with caution"
+            units = words_in_use().users if self.group.clusters is None else "clusters"
+            return f"only {self.unit_differences.size} {units}: treat differences with caution"
         d, bounded = self.unit_differences, math.isfinite(self.group.values.span)
         # Those of hits are as likely of either sign where the means are equal.
         known = count_changes_of_one_size(d) if bounded else self.setting.uses_bootstrap
         if self.group.values.pooled or known or not is_skewed(d):
             return ""
-        return f"differences {SKEWED_DIFFERENCES if bounded else SKEWED}"
+        skewed = SKEWED_DIFFERENCES.format(users=words_in_use().users) if bounded else SKEWED
+        return f"differences {skewed}"
 
     def test_against_margin(self) -> Margins:
         """Test whether x is worse, and whether x is better, by the margin; NaN without a margin."""

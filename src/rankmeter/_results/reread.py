@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rankmeter._engine.memory import Opener, Source
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._results.evaluated import Evaluated
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import RankmeterError, UsageError
@@ -29,6 +29,6 @@ def reopen_source(result: Evaluated) -> Source | None:
     return replace(result.source, open=Opener.of(data)) if unchanged else None
 
 
-def refuse_without_ranks(_: Plan) -> Mapping[str, Scores]:
+def refuse_without_ranks(_: Plan) -> Mapping[str, UserValues]:
     """Raise a UsageError: scores under another plan need the ranks of each user."""
     raise UsageError("this needs the ranks of each user: pass the rankings to rm.compare")

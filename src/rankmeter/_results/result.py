@@ -15,7 +15,7 @@ import polars as pl
 from rankmeter._choices import CHOICES, Setting
 from rankmeter._reading.table import to_pandas
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.tables import Table, escape_json
+from rankmeter._results.tables import TextTable, escape_json
 from rankmeter._results.wording import to_json_value
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -128,7 +128,7 @@ class Result(ABC):
         return getattr(getattr(self, "plan", None), "words", USERS)
 
     @abstractmethod
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The result as a table that can be rendered: text, Markdown, LaTeX, HTML."""
 
     @abstractmethod
@@ -139,7 +139,7 @@ class Result(ABC):
     def to_polars(self) -> pl.DataFrame:
         """The numbers as a frame."""
 
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[TextTable]:
         """All tables, in display order."""
         return [self.table()]
 

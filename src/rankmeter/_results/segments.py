@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._engine.scores import Averaged, UserValues
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._reading.keyed import read_labels, read_users, to_common_id_type
 from rankmeter._reading.read import Interactions
@@ -40,7 +40,7 @@ _OTHERS = "_rankmeter_others"
 
 
 class Population(NamedTuple):
-    """Users, and whether the user ids were read from text, as in `Scores`."""
+    """Users, and whether the user ids were read from text, as in `UserValues`."""
 
     users: pl.Series
     textual: bool
@@ -49,7 +49,7 @@ class Population(NamedTuple):
 def read_user_labels(
     data: object,
     column: Literal["segment", "cluster"],
-    scores: Scores | Population,
+    scores: UserValues | Population,
     counts: dict[str, int] | None = None,
     averaged: BoolArray | None = None,
 ) -> pl.Series | None:
@@ -74,7 +74,7 @@ def read_user_labels(
     return values
 
 
-def read_segments(segments: object, scores: Scores) -> pl.Series:
+def read_segments(segments: object, scores: UserValues) -> pl.Series:
     """Segment of each user of the scores, null for users without a segment."""
     labels = read_user_labels(segments, "segment", scores)
     if labels is None:
@@ -104,7 +104,7 @@ def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
 
 def read_cluster_numbers(
     clusters: object,
-    scores: Scores | Population,
+    scores: UserValues | Population,
     counts: dict[str, int] | None = None,
     averaged: BoolArray | None = None,
 ) -> IntArray | None:
@@ -275,7 +275,7 @@ Parts = Mapping[str | None, Mapping[str, Estimate]]
 
 def means_by_segment(
     plan: Plan,
-    scores: Scores,
+    scores: UserValues,
     labels: pl.Series,
     clusters: IntArray | None,
     *,
@@ -317,7 +317,7 @@ def segment_means_frame(means_by_part: Parts) -> pl.DataFrame:
 
 
 def segment_gap_frame(
-    plan: Plan, scores: Scores, labels: pl.Series, clusters: IntArray | None
+    plan: Plan, scores: UserValues, labels: pl.Series, clusters: IntArray | None
 ) -> pl.DataFrame:
     """Frame of the gap between the means of parts for each metric, as in `Summary.gap`."""
     rows = []

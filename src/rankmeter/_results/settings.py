@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rankmeter._choices import MOST_RESAMPLES, Setting
-from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._engine.scores import Averaged, UserValues
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._results.estimates import Estimate, crossed_estimate, estimate_on_scale
 from rankmeter._statistics.runs import crossed_variance
@@ -209,9 +209,9 @@ class Values:
 
 def values_by_metric(
     plan: Plan,
-    systems: Sequence[Sequence[Scores]],
+    systems: Sequence[Sequence[UserValues]],
     n_users: int,
-    shared_rows: Callable[[Scores], IntArray] | None = None,
+    shared_rows: Callable[[UserValues], IntArray] | None = None,
 ) -> list[Values]:
     """The values of each metric of a plan, over `n_users` rows that all systems share.
 
@@ -243,7 +243,7 @@ def values_by_metric(
 
 
 def _map_to_shared_rows(
-    averaged: Averaged, scores: Scores, shared_rows: Callable[[Scores], IntArray] | None
+    averaged: Averaged, scores: UserValues, shared_rows: Callable[[UserValues], IntArray] | None
 ) -> Averaged:
     """Map the users of averaged values to shared rows; unchanged if `shared_rows` is None."""
     if shared_rows is None:
@@ -251,7 +251,7 @@ def _map_to_shared_rows(
     return replace(averaged, users=shared_rows(scores)[averaged.users])
 
 
-def mean_of_runs(runs: Sequence[Scores]) -> Scores:
+def mean_of_runs(runs: Sequence[UserValues]) -> UserValues:
     """The scores of one system, averaged over its training runs."""
     if len(runs) == 1:
         return runs[0]

@@ -13,10 +13,9 @@ import polars as pl
 
 from rankmeter._annexes import annex
 from rankmeter._engine.block import random_and_perfect_scores
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import IntArray
-from rankmeter._reading.table import Frame
-from rankmeter._reading.table import Table as Read
+from rankmeter._reading.table import Frame, Table
 from rankmeter._results.estimates import Estimate, estimate
 from rankmeter._results.evaluated import Evaluated
 from rankmeter._results.notes import count_clusters, counts_of_tables, uneven_weight_cautions
@@ -44,7 +43,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
     ----------
     plan : Plan
         Every choice that was made.
-    scores : Scores
+    scores : UserValues
         The values behind the means.
     counts : mapping of str to int
         Counts of rows read, dropped, merged and missing.
@@ -313,9 +312,9 @@ class Summary(Evaluated, Mapping[str, Estimate]):
 
 def summarize(
     plan: Plan,
-    scores: Scores,
-    truth: Read,
-    rankings: Read,
+    scores: UserValues,
+    truth: Table,
+    rankings: Table,
     clusters: IntArray | None = None,
     unused: Mapping[str, int] | None = None,
 ) -> Summary:
@@ -340,7 +339,7 @@ def summarize(
 
 def average_scores(
     plan: Plan,
-    scores: Scores,
+    scores: UserValues,
     read: Mapping[str, int],
     *,
     clusters: IntArray | None = None,
@@ -400,7 +399,7 @@ def rename_metrics_as_in(first: Summary, result: Summary) -> Summary:
 
 
 def random_and_perfect_means(
-    plan: Plan, scores: Scores, truth: Read
+    plan: Plan, scores: UserValues, truth: Table
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Means of random and of perfect rankings over the users of the result, where both exist."""
     means: tuple[dict[str, float], dict[str, float]] = {}, {}

@@ -58,7 +58,7 @@ Style: TypeAlias = Literal["best", "second", "better", "worse"]
 
 
 @dataclass(frozen=True, repr=False)
-class Table:
+class TextTable:
     """Cells of text under named columns, with notes below.
 
     Attributes

@@ -17,7 +17,7 @@ from rankmeter._results.wording import (
     size_text,
 )
 from rankmeter.errors import to_one_line
-from rankmeter.errors._checks import counted, reword
+from rankmeter.errors._checks import count_users, words_in_use
 
 MAX_NAMED = 3
 """Segments that a title names."""
@@ -139,10 +139,13 @@ class Headline:
         object.__setattr__(self, "sentences", tuple(map(to_one_line, self.sentences)))
 
 
-def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> str:
+def segments_clause(
+    d: Difference, within: Sequence[Difference], p: float, *, some: bool = False
+) -> str:
     """Clause on segments whose answer differs from the answer of `d`; empty if none is shown.
 
-    `within` has the same comparison in each segment, and `p` is that of equal differences.
+    `within` has the same comparison in each segment, and `p` is that of equal differences. With
+    `some` it is empty, too, if all segments have the same answer.
     """
     unequal = p <= d.alpha
     by_answer: dict[str, list[str]] = {"worse": [], "better": [], "no difference shown": []}
@@ -156,6 +159,8 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
         del by_answer[d.verdict]  # most segments are as the headline says: name the others
     else:
         del by_answer["no difference shown"]
+    if some and any(names and len(names) == len(within) for names in by_answer.values()):
+        return ""
     answers = [
         f"{verb} in {_join_names(names) if len(names) < len(within) else f'all {len(names)}'}"
         for verb, names in by_answer.items()
@@ -197,14 +202,15 @@ def comparison_headline(
     mean = "mean " if d.per_user else ""
     size = f"a {mean}difference of {signed_text(d.difference, d.low, d.high)}"
     size = f"no {mean}difference" if d.difference == 0.0 else size
+    words = words_in_use()
     answer = (
         f"{d.a} reaches {number_text(d.mean_a)}, {d.b} {number_text(d.mean_b)}: "
-        f"{size}{reword(' per user') if d.per_user else ''}"
+        f"{size}{f' per {words.user}' if d.per_user else ''}"
         f"{'' if math.isnan(d.low) else interval}."
     )
     if d.per_user:
         answer += (
-            f" {d.a} is better for {counted(d.wins, 'user')}, equal for {d.ties:,}, worse for "
+            f" {d.a} is better for {count_users(d.wins)}, equal for {d.ties:,}, worse for "
             f"{d.losses:,}."
         )
     sentences = [answer, *_certainty_sentences(d, correction, sure=verdict.is_sure)]
@@ -273,7 +279,7 @@ def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[
         event = "a sum of ranks at least this large"
     if d.method.startswith("mid-p"):
         ties = ", where those exactly as large count half"
-    users, odds = reword("users"), odds_text(d.p, at_most=d.p_is_bound)
+    users, odds = words_in_use().users, odds_text(d.p, at_most=d.p_is_bound)
     odds = f"in {odds} such samples of {users}{ties}"
     sentences = [f"If both were equally good, {event} would still appear {odds}."]
     family = ""

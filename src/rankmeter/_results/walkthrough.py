@@ -11,7 +11,7 @@ import polars as pl
 
 from rankmeter._annexes import annex
 from rankmeter._results.result import Result
-from rankmeter._results.tables import Table, escape_markdown
+from rankmeter._results.tables import TextTable, escape_markdown
 from rankmeter.errors import spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import USERS, Words, use_words_of_result
 
@@ -145,12 +145,12 @@ class Walkthrough(Result):
     words: Words = USERS
 
     @use_words_of_result
-    def parts(self) -> list[str | Table]:
+    def parts(self) -> list[str | TextTable]:
         """Headings, tables and lines, in reading order."""
-        parts: list[str | Table] = annex("_show.tables").lay_out(self)
+        parts: list[str | TextTable] = annex("_show.tables").lay_out(self)
         return parts
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The list of the first metric, with the numbers of its items."""
         return self._tables()[0]
 
@@ -163,8 +163,8 @@ class Walkthrough(Result):
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def _tables(self) -> list[Table]:
-        return [part for part in self.parts() if isinstance(part, Table)]
+    def _tables(self) -> list[TextTable]:
+        return [part for part in self.parts() if isinstance(part, TextTable)]
 
     def _dict_content(self) -> dict[str, Any]:
         content: dict[str, Any] = {}
@@ -185,7 +185,7 @@ class Walkthrough(Result):
     def __repr__(self) -> str:
         lines = []
         for part in self.parts():
-            if isinstance(part, Table):
+            if isinstance(part, TextTable):
                 lines += [part.to_text(), ""]
             else:
                 lines += [*([""] if lines and isinstance(part, Heading) else []), to_one_line(part)]
@@ -195,14 +195,14 @@ class Walkthrough(Result):
         """All tables and lines in Markdown."""
         return "\n\n".join(
             part.to_markdown()
-            if isinstance(part, Table)
+            if isinstance(part, TextTable)
             else "### " * isinstance(part, Heading) + escape_markdown(part)
             for part in self.parts()
         )
 
     def _repr_html_(self) -> str:
         return "".join(
-            part.to_html() if isinstance(part, Table) else _html_paragraph(part)
+            part.to_html() if isinstance(part, TextTable) else _html_paragraph(part)
             for part in self.parts()
         )
 

@@ -304,8 +304,8 @@ def _cells_of_labels(row: IntArray, column: IntArray, labels: Any, name: str) ->
     wrong = np.flatnonzero(~np.isfinite(labels) if name == "target" else labels != 1)
     if wrong.size:
         first = wrong[0]
-        remedy = "0 or 1. Pass a mask, such as `exclude > 0`, or `list(exclude)` if these are ids"
-        remedy = "a finite number" if name == "target" else remedy.replace("exclude", name)
+        remedy = f"0 or 1. Pass a mask, such as `{name} > 0`, or `list({name})` if these are ids"
+        remedy = "a finite number" if name == "target" else remedy
         raise DataError(
             f"`{name}` has the label {labels[first]:g} in row {row[first]} and column "
             f"{column[first]}: it must be {remedy}"

@@ -136,6 +136,9 @@ class MatrixRows(ByUser):
     column_ids: Ids  # (n_columns,) without duplicates
     of_column: IntArray | None  # (n_items,) the column of each cell; None if every row has all
 
+    def known_items(self) -> Ids:
+        return self.column_ids
+
     def items(self) -> Ids:
         columns = np.tile(np.arange(len(self.column_ids)), len(self.users))
         return self.column_ids.take(columns if self.of_column is None else self.of_column)

@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter._choices import TieRule, takes_choices_of
 from rankmeter._engine.counted import CountedQueries, refuse_unknown_candidates, score_queries
 from rankmeter._engine.memory import Opener, Source
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.kind import resolve_plan_of_data
 from rankmeter._rankings.queries import Queries
@@ -457,7 +457,7 @@ def half_caution(half: str, tied: int, n: int) -> list[str]:
     return [f"{share}: compute the scores in float32"]
 
 
-def tie_bounds_note(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: int) -> str:
+def tie_bounds_note(plan: Plan, score: Callable[[Plan], UserValues], tied: int, n: int) -> str:
     """Note with the share of tied targets, and the bounds of the means.
 
     `score` gives the scores of another plan for the same data, of whose `n` targets `tied` are
@@ -475,7 +475,7 @@ def tie_bounds_note(plan: Plan, score: Callable[[Plan], Scores], tied: int, n: i
 
 
 def _means_under_tie_rule(
-    plan: Plan, score: Callable[[Plan], Scores], rule: TieRule
+    plan: Plan, score: Callable[[Plan], UserValues], rule: TieRule
 ) -> dict[str, float]:
     entries = tuple(
         replace(entry, alignment=replace(entry.alignment, ties=rule)) for entry in plan.metrics

@@ -6,11 +6,11 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 from rankmeter._results.walkthrough import Grid, Heading, Line, Place, Walk, Walkthrough
 from rankmeter._results.wording import number_text
 from rankmeter.errors import shorten_middle, to_one_line
-from rankmeter.errors._checks import exact_text, reword
+from rankmeter.errors._checks import exact_text, words_in_use
 
 FIRST = 10
 """Ranks that are always shown; of the others only items that count."""
@@ -31,9 +31,9 @@ def item_with_title(position: Place) -> str:
     return shorten_middle(f"{position.item} {position.title}".rstrip(), _LONGEST_ITEM)
 
 
-def lay_out(walkthrough: Walkthrough) -> list[str | Table]:
+def lay_out(walkthrough: Walkthrough) -> list[str | TextTable]:
     """Headings, tables and lines of a walkthrough, in reading order."""
-    whose = f"{reword('user')} {to_one_line(str(walkthrough.user))}"
+    whose = f"{words_in_use().user} {to_one_line(str(walkthrough.user))}"
     blocks = [
         part
         for system, walk in walkthrough.walks
@@ -44,13 +44,13 @@ def lay_out(walkthrough: Walkthrough) -> list[str | Table]:
     return [part for part in (*blocks, " · ".join(notes)) if part]
 
 
-def _parts_of_walk(walk: Walk, whose: str) -> Iterator[str | Table]:
+def _parts_of_walk(walk: Walk, whose: str) -> Iterator[str | TextTable]:
     """Headings, tables and lines, in reading order."""
     yield Heading(f"{walk.label} of {whose} = {_plain_number(walk.value)}")
     yield ", ".join(walk.facts)
     yield _position_table(walk.ranking, walk.k)
     if math.isnan(walk.value):
-        user = reword("user")
+        user = words_in_use().user
         yield f"{walk.label} is undefined for this {user}: {_counted_value_text(walk)}"
         return
     if walk.ideal.places:
@@ -77,10 +77,10 @@ def _n_positions_with_terms(perfect: Grid, k: int | None) -> int:
 
 def _position_table(
     grid: Grid, k: int | None, *, kind: str = "item", end: int | None = None
-) -> Table:
+) -> TextTable:
     """Table of the positions that matter, up to `end`, with a row for positions left out."""
     named_items = any(position.item is not None for position in grid.places)
-    first = ["rank", *[reword("item")] * named_items, "gain"] if kind == "item" else [kind]
+    first = ["rank", *[words_in_use().item] * named_items, "gain"] if kind == "item" else [kind]
     rows: list[list[str]] = []
     hidden: list[list[str]] = []
     relevant = in_vain = 0
@@ -100,7 +100,7 @@ def _position_table(
             hidden.append(row)
             relevant += position.relevant and kind == "item" and end is None
     last = _merge_hidden_rows(hidden, relevant)
-    return Table([*first, *grid.columns], [*rows, *last], left=min(2, len(first)))
+    return TextTable([*first, *grid.columns], [*rows, *last], left=min(2, len(first)))
 
 
 def _merge_hidden_rows(hidden: Sequence[list[str]], relevant: int) -> Sequence[list[str]]:
@@ -124,9 +124,9 @@ def _gain_text(position: Place) -> str:
     return exact_text(position.gain) if position.relevant else f"({exact_text(position.gain)})"
 
 
-def _has_parentheses(part: str | Table) -> bool:
+def _has_parentheses(part: str | TextTable) -> bool:
     """Whether a part has an item judged not relevant."""
-    if not isinstance(part, Table) or "gain" not in part.columns:
+    if not isinstance(part, TextTable) or "gain" not in part.columns:
         return False
     gain = part.columns.index("gain")
     return any(row[gain].startswith("(") for row in part.rows)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from rankmeter._engine.memory import Source
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.notes import Facts, notes_on_means
 from rankmeter._results.summary import Summary
@@ -16,7 +16,7 @@ from rankmeter._results.walkthrough import Place, Walk, Walkthrough
 from rankmeter._show.walk import make_ranking_grid, walk_metrics
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, UsageError
-from rankmeter.errors._checks import brief, check_choice, list_values, reword, suggest_words
+from rankmeter.errors._checks import brief, check_choice, list_values, suggest_words, words_in_use
 from rankmeter.metrics import Metric
 
 TOP, MOST = 10, 20
@@ -73,7 +73,7 @@ def _plan_notes(plan: Plan, facts: Facts) -> tuple[str, ...]:
 
 
 def _trace_user(
-    source: Source | None, scores: Scores, user: object, entries: Iterable[MetricPlan]
+    source: Source | None, scores: UserValues, user: object, entries: Iterable[MetricPlan]
 ) -> list[Walk]:
     """Trace the values of some metrics for one user.
 
@@ -97,14 +97,14 @@ def _trace_user(
         value = scores.values[walk.label][row]
         if not (walk.whole or walk.value == value or math.isnan(walk.value + value)):
             raise DataError(
-                f"rankings or ground truth have changed: {walk.label} of {reword('user')} "
+                f"rankings or ground truth have changed: {walk.label} of {words_in_use().user} "
                 f"{brief(user)} was {value:.6g} and is now {walk.value:.6g}: evaluate again"
             )
         walks.append(walk)
     return walks
 
 
-def top_of_list(source: Source, scores: Scores, user: str, entry: MetricPlan) -> list[Place]:
+def top_of_list(source: Source, scores: UserValues, user: str, entry: MetricPlan) -> list[Place]:
     """The first items of a user's list, and the relevant items that are missing or further down."""
     block = source.open().select_user(
         scores.users[_find_user_row(scores.users, user)], source.system
@@ -125,5 +125,5 @@ def _find_user_row(users: pl.Series, user: object) -> int:
     ids = [str(user_id) for user_id in users.head(10_000)]
     hint = suggest_words(text, ids) or f"; for example {', '.join(map(brief, users.head(3)))}"
     raise UsageError(
-        f"the result has no {reword('user')} {brief(user)}{hint}", option="user", got=user
+        f"the result has no {words_in_use().user} {brief(user)}{hint}", option="user", got=user
     )

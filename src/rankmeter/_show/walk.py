@@ -19,7 +19,7 @@ import polars as pl
 from rankmeter._choices import Alignment
 from rankmeter._engine.block import Block, adjust_for_chance, call_metric, refuse_list_evidence
 from rankmeter._engine.counted import CountedQueries, align_queries
-from rankmeter._engine.scores import Averaged, Scores
+from rankmeter._engine.scores import Averaged, UserValues
 from rankmeter._evidence.hits import Hits
 from rankmeter._evidence.lists import Features, Lists
 from rankmeter._evidence.steps import Column, Formula, Step, Sum, Value, note_steps
@@ -338,7 +338,7 @@ def walk_metrics(
     block: Block | CountedQueries,
     name: str,
     entries: Iterable[MetricPlan],
-    scores: Scores,
+    scores: UserValues,
     row: int,
 ) -> Iterator[Walk]:
     """Trace the values of a block's only user; `row` is the user's row in `scores`.

@@ -119,7 +119,7 @@ FEW_UNITS = 30
 """Units of a group below which its variance can be too small by luck."""
 
 
-class Spread(NamedTuple):
+class SampleMean(NamedTuple):
     """A mean and its standard error.
 
     ``units`` are the independent observations, users or clusters, and ``effective`` is how many
@@ -136,7 +136,7 @@ class Spread(NamedTuple):
         """Degrees of freedom of a t interval: clusters of unequal size count as fewer."""
         return max(self.effective - 1.0, 1.0)
 
-    def with_pseudo_unit(self, change: float, weight: float = 1.0) -> Spread:
+    def with_pseudo_unit(self, change: float, weight: float = 1.0) -> SampleMean:
         """Add one unit to the variance, half at +change and half at -change; the mean stays.
 
         If units rarely differ, the sample may have missed those that do, so that the variance of
@@ -190,7 +190,7 @@ def pseudo_unit_change(differences: Floats, span: float) -> float:
     return change * math.sqrt(find_majority(differences, change)[0])
 
 
-def spread_of_mean(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
+def spread_of_mean(x: Floats, clusters: npt.ArrayLike | None = None) -> SampleMean:
     """Mean and standard error of x.
 
     With clusters the variance is that of the jackknife, which leaves out one cluster at a time
@@ -202,18 +202,18 @@ def spread_of_mean(x: Floats, clusters: npt.ArrayLike | None = None) -> Spread:
     _, sizes = cluster_sums(x, clusters)
     units, equal = sizes.size, effective_clusters(sizes)
     se = math.sqrt(covariance_of_means([x], clusters)[0, 0]) if units > 1 else math.nan
-    return Spread(moments(x).mean, se, units, equal)
+    return SampleMean(moments(x).mean, se, units, equal)
 
 
-def spread_of_moments(values: Moments) -> Spread:
+def spread_of_moments(values: Moments) -> SampleMean:
     """Mean and standard error of independent values, from their moments."""
     n, mean, sd = values
-    return Spread(mean, sd / math.sqrt(n) if n else math.nan, n, float(n))
+    return SampleMean(mean, sd / math.sqrt(n) if n else math.nan, n, float(n))
 
 
 def stratified_spread(
     groups: Sequence[Floats], clusters: Sequence[npt.ArrayLike] | None = None
-) -> Spread:
+) -> SampleMean:
     """Spread of the mean of group means, with the groups as fixed strata.
 
     Only users vary, so the variance is the sum of those of the groups' means over the squared
@@ -229,7 +229,7 @@ def stratified_spread(
     n, size = len(spreads), np.array([group.units for group in spreads], dtype=np.float64)
     mean, units = float(np.mean([group.mean for group in spreads])), int(n * n / (1.0 / size).sum())
     if size.max() < 2:
-        return Spread(mean, math.nan, units, 1.0)
+        return SampleMean(mean, math.nan, units, 1.0)
     variances = np.array([group.se**2 if group.units > 1 else 0.0 for group in spreads])
     pooled = ((size - 1.0) * size * variances).sum() / (size - 1.0).sum() / size
     variances = np.where(size < 2, pooled, variances)
@@ -243,7 +243,7 @@ def stratified_spread(
         variance = max(
             variance, spread_of_mean(np.concatenate(moved), np.concatenate(clusters)).se ** 2
         )
-    return Spread(mean, math.sqrt(variance), units, float(free) + 1.0)
+    return SampleMean(mean, math.sqrt(variance), units, float(free) + 1.0)
 
 
 def covariance_of_means(vectors: Sequence[Floats], clusters: npt.ArrayLike | None = None) -> Floats:
@@ -312,7 +312,7 @@ UNKNOWN = Interval(math.nan, math.nan)
 """The interval of a value with too few users."""
 
 
-def student_interval(spread: Spread, confidence: float) -> Interval:
+def student_interval(spread: SampleMean, confidence: float) -> Interval:
     """Student's t interval of a mean; NaN for fewer than two units.
 
     Of clusters, the degrees of freedom are one less than their effective number.
@@ -334,7 +334,7 @@ def is_skewed(x: Floats) -> bool:
 
 
 def wilson_interval(
-    spread: Spread, scale: tuple[float, float], confidence: float, n: int, units: float
+    spread: SampleMean, scale: tuple[float, float], confidence: float, n: int, units: float
 ) -> Interval:
     """Wilson's score interval of a mean of n values on a bounded ``scale``.
 

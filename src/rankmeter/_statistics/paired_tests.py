@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rankmeter._statistics.intervals import (
     UNKNOWN,
     Interval,
-    Spread,
+    SampleMean,
     TestResult,
     clip_p_value,
     covariance_of_means,
@@ -72,7 +72,7 @@ def relative_gain(
     The gain is NaN if the mean of B is 0 or there are no users. The interval is NaN for fewer than
     two users and infinite where the data cannot distinguish the mean of B from 0: the ratios are
     then those outside of an interval. With ``clusters`` the variances are those of clusters. A
-    ``change`` is added to the variance of the difference, as `Spread.with_pseudo_unit` does.
+    ``change`` is added to the variance of the difference, as `SampleMean.with_pseudo_unit` does.
     """
     check_fraction("confidence", confidence)
     a, b = finite_pair(a, b)
@@ -339,7 +339,7 @@ def paired_t_test(a: npt.ArrayLike, b: npt.ArrayLike) -> TestResult:
     return t_test_result("paired t", mean, sd / math.sqrt(n), n - 1, equal)
 
 
-def heterogeneity_test(groups: Sequence[Spread]) -> tuple[float, float]:
+def heterogeneity_test(groups: Sequence[SampleMean]) -> tuple[float, float]:
     """Cochran's Q of the means of disjoint groups of users, and the p-value by Welch's test.
 
     Q weights every mean with its own variance (Cochran, JRSS Suppl. 4, 1937). For few users its

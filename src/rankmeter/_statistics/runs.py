@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rankmeter._statistics.intervals import (
     FEW_CHANGES,
     NEAR,
-    Spread,
+    SampleMean,
     TestResult,
     clip_p_value,
     find_majority,
@@ -100,7 +100,7 @@ def _by_user(values: Floats) -> Floats:
 
 
 def _p_value_not_lower(
-    error: Spread, changes: Floats, largest: float, loss: float, runs: float
+    error: SampleMean, changes: Floats, largest: float, loss: float, runs: float
 ) -> float:
     """One-sided p-value of a mean above 0; at a mean of 0, few users lose the `loss` of all."""
     n = error.units
@@ -138,9 +138,9 @@ class Crossed(NamedTuple):
         return math.sqrt(self.users + self.runs)
 
     @property
-    def spread(self) -> Spread:
+    def spread(self) -> SampleMean:
         """The same as a spread, for intervals."""
-        return Spread(self.mean, self.se, self.n_users, self.df + 1.0)
+        return SampleMean(self.mean, self.se, self.n_users, self.df + 1.0)
 
     @property
     def share_of_runs(self) -> float:

@@ -94,11 +94,11 @@ def step_down_test(
     if not blocks:
         return StepDown(np.empty(0), np.empty(0), np.empty(0), level, 0)
     if sum(part.active.size for part in blocks) <= _EXACT_ROWS:
-        return _Family(blocks, _sums_of_all_signs(blocks)).compute_p_values(level)
+        return _Hypotheses(blocks, _sums_of_all_signs(blocks)).compute_p_values(level)
     error = 3.0 * math.sqrt(level * (1.0 - level) / n_resamples)
     cells = sum(part.scores.size for part in blocks)
     for draws in (n_resamples, 10 * (n_resamples + 1) - 1):
-        family = _Family(blocks, _sums_of_random_signs(blocks, draws, seed), draws)
+        family = _Hypotheses(blocks, _sums_of_random_signs(blocks, draws, seed), draws)
         result = family.compute_p_values(level)
         decisions = np.append(result.adjusted, result.single)
         if cells > _BORDERLINE_CELLS or not np.any(np.abs(decisions - level) < error):
@@ -131,7 +131,7 @@ class _ScoreTable:
         self.has_flipped_signs = self.active.size <= MOST_FLIPPED
 
 
-class _Family:
+class _Hypotheses:
     """All hypotheses, each under common signs; the observed signs come first.
 
     `n_resamples` is 0 if these are all choices of signs.

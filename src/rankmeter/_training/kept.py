@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter._engine.counted import CountedQueries, score_queries
-from rankmeter._engine.scores import Scores
+from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import BoolArray, IntArray
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.pairs import Refused
@@ -96,7 +96,7 @@ class _Reordered(CountedQueries):
 
     order: IntArray = field(kw_only=True)
 
-    def run(self, plan: Plan) -> dict[str, Scores]:
+    def run(self, plan: Plan) -> dict[str, UserValues]:
         is_known = self.scored is not None and self.scored[0] is plan
         return super().run(plan) if is_known else self._in_order().run(plan)
 
@@ -116,7 +116,7 @@ class KeptQueries:
         self.ids: list[pl.Series] = []
         self._join = Growing()
         self._sorted: _Sorted | None = None  # the first ids
-        self._scored: tuple[Plan, Any, Scores] | None = None  # of the first queries
+        self._scored: tuple[Plan, Any, UserValues] | None = None  # of the first queries
 
     def add(self, queries: Queries, ids: list[pl.Series]) -> None:
         self._check_ids(ids)
@@ -145,7 +145,7 @@ class KeptQueries:
                 "ids: convert all of them to integers or all to strings."
             )
 
-    def _score(self, queries: Queries) -> Scores:
+    def _score(self, queries: Queries) -> UserValues:
         """The values of all queries: those of the last call, and those of new queries."""
         kind = (*_query_kind(queries), queries.sized)
         known = self._scored
@@ -156,7 +156,7 @@ class KeptQueries:
             return known[2]
         else:
             new = score_queries(self.plan, queries.after(known[2].n_users))
-            scores = Scores.merge([known[2], new], self._join)
+            scores = UserValues.merge([known[2], new], self._join)
         self._scored = self.plan, kind, scores
         return scores
 
@@ -340,15 +340,15 @@ class KeptSums:
             self.sums[label] = Sums(n, tuple(total), tuple(squares))
 
 
-def _scores_without_users(plan: Plan, counts: Mapping[str, int]) -> Scores:
-    """Scores without users, with the counts of all queries."""
+def _scores_without_users(plan: Plan, counts: Mapping[str, int]) -> UserValues:
+    """Values of no users, with the counts of all queries."""
     none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
     ties = {name: counts.get(name, 0) for name in ("tied_hits", "users_with_tied_hits")}
     facts = Facts(none, none, ties, 0, Refused(), Refused())
     labels = tuple(entry.label for entry in plan.metrics)
     by_alignment: dict[Any, Facts] = {entry.alignment: facts for entry in plan.metrics}
     values = np.zeros((0, len(labels)))
-    return Scores(None, labels, values, nobody, nobody, nobody, by_alignment, {}, {})
+    return UserValues(None, labels, values, nobody, nobody, nobody, by_alignment, {}, {})
 
 
 def _concat_ids(ids: list[pl.Series]) -> pl.Series:

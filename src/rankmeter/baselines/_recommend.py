@@ -131,13 +131,13 @@ _DENSE = 2**17  # cells of a matrix that is decomposed as a whole
 _DIGITS = 10  # of scores: rounding errors must not order items
 
 Floats = NDArray[np.float64]
-Scores = Callable[[Numbers], Floats]
+Scorer = Callable[[Numbers], Floats]
 """From numbers of users to their scores of all items."""
 
 
 def rank_unseen_items(
     frame: pl.DataFrame,
-    learn: Callable[[Any], Scores],
+    learn: Callable[[Any], Scorer],
     *,
     k: int,
     users: Any,
@@ -191,7 +191,7 @@ def _top_k(scores: Floats, k: int) -> tuple[Numbers, Numbers, Floats, Numbers]:
     return row[in_top], column[in_top], score[in_top], rank[in_top]
 
 
-def svd_scorer(interactions: Any, factors: int) -> Scores:
+def svd_scorer(interactions: Any, factors: int) -> Scorer:
     """Return a function that scores rows by a truncated singular value decomposition."""
     size = min(factors, *interactions.shape)
     if interactions.shape[0] * interactions.shape[1] <= _DENSE or size >= min(interactions.shape):
@@ -204,7 +204,7 @@ def svd_scorer(interactions: Any, factors: int) -> Scores:
     return lambda rows: np.asarray((interactions[rows] @ right.T) @ right)
 
 
-def knn_scorer(interactions: Any, n_neighbours: int) -> Scores:
+def knn_scorer(interactions: Any, n_neighbours: int) -> Scorer:
     """Return a function that scores rows by cosine similarity to each item's nearest items."""
     size = np.sqrt(np.asarray(interactions.sum(axis=0)).ravel())
     unit = interactions.multiply(1.0 / size).tocsc()

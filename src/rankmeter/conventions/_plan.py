@@ -101,7 +101,7 @@ class MetricPlan:
         return replace(
             self.metric.spec,
             low=-math.inf,
-            high=math.inf,  # 1 if no shorter ranking is better: `Scores.ends` knows it
+            high=math.inf,  # 1 if no shorter ranking is better: `UserValues.ends` knows it
             bounds=None,
             increasing=True,
             reached=False,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import operator
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,7 +34,6 @@ QUERIES = Words("query", "queries")
 RETRIEVAL = Words("query", "queries", "document", "documents")
 LINKS = Words("triple", "triples", "entity", "entities")
 
-_OWN = re.compile(r"\b[Uu]sers?\b|\b[Ii]tems?\b")
 _spoken: ContextVar[Words] = ContextVar("_spoken", default=USERS)
 
 
@@ -49,15 +47,9 @@ def use_words(words: Words) -> Iterator[None]:
         _spoken.reset(token)
 
 
-def reword(text: str) -> str:
-    """Translate rankmeter's own text, without names of systems, to the vocabulary in use."""
-    words = _spoken.get()
-    return text if words == USERS else _OWN.sub(lambda match: _reword_match(match[0], words), text)
-
-
-def _reword_match(word: str, words: Words) -> str:
-    spoken: str = getattr(words, word.lower())
-    return spoken.capitalize() if word[0].isupper() else spoken
+def words_in_use() -> Words:
+    """Words of the field in which a result is described: a sentence is made with them, once."""
+    return _spoken.get()
 
 
 def use_words_of_result(method: Callable[P, T]) -> Callable[P, T]:
@@ -224,7 +216,19 @@ def exact_text(value: float) -> str:
 
 def counted(n: int, singular: str, plural: str = "") -> str:
     """Format a number with its noun: ``1 user``, ``1,234 users``; `plural` if not with an s."""
-    return f"{n:,} {reword(singular if n == 1 else plural or singular + 's')}"
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
+def count_users(n: int, kind: str = "") -> str:
+    """Format a number of users in the words in use: ``2 differing queries`` of a `kind`."""
+    words = words_in_use()
+    return counted(n, f"{kind} {words.user}".lstrip(), f"{kind} {words.users}".lstrip())
+
+
+def count_items(n: int, kind: str = "") -> str:
+    """Format a number of items in the words in use: ``3 relevant documents`` of a `kind`."""
+    words = words_in_use()
+    return counted(n, f"{kind} {words.item}".lstrip(), f"{kind} {words.items}".lstrip())
 
 
 def option_error(

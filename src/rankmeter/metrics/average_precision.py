@@ -95,7 +95,7 @@ def _precision_at_hits(hits: Hits, k: int | None) -> FloatArray:
 def _expected_precision(
     above: IntArray, before: IntArray, size: IntArray, relevant: IntArray, in_top: IntArray
 ) -> FloatArray:
-    """Expected Σ of the precision at hits in the first ranks of tied groups (see `Groups`).
+    """Expected Σ of the precision at hits in the first ranks of tied groups (see `TiedGroups`).
 
     With m = `relevant` hits among n = `size` tied ranks, rank i of the first `in_top` holds a hit
     with probability m/n, and then the i - 1 ranks before it hold (i - 1)(m - 1)/(n - 1) other hits

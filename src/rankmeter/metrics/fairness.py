@@ -20,7 +20,7 @@ from rankmeter.metrics.long_tail import Border, mask_long_tail
 from rankmeter.metrics.states import Exposure, Grouped, Statistic, made_again, statistic_of_groups
 from rankmeter.metrics.weights import deduplicate, relevance_weights
 
-Groups: TypeAlias = Literal["categories", "popularity"]
+Grouping: TypeAlias = Literal["categories", "popularity"]
 
 
 def _popularity_borders(options: Mapping[str, Any]) -> list[Border]:
@@ -49,7 +49,7 @@ def rsp(
     categories: Features | None,
     k: int | None = None,
     *,
-    groups: Groups = "categories",
+    groups: Grouping = "categories",
 ) -> Grouped:
     """Ranking-based statistical parity (RSP): relative spread of the groups' share; 0 is parity.
 
@@ -97,7 +97,7 @@ def reo(
     categories: Features | None,
     k: int | None = None,
     *,
-    groups: Groups = "categories",
+    groups: Grouping = "categories",
 ) -> Grouped:
     """Ranking-based equal opportunity (REO): relative spread of the groups' recall; 0 is parity.
 
@@ -138,7 +138,7 @@ def bias_disparity(
     categories: Features | None,
     k: int | None = None,
     *,
-    groups: Groups = "categories",
+    groups: Grouping = "categories",
 ) -> Grouped:
     """Bias disparity: relative change of each item group's share, from training data to lists.
 
@@ -181,7 +181,7 @@ def group_bias(
     categories: Features | None,
     k: int | None = None,
     *,
-    groups: Groups = "categories",
+    groups: Grouping = "categories",
     group: Annotated[int, Example(2)] = 1,
 ) -> Grouped:
     """Bias towards a group of items: relative change of its share, from training data to lists.
@@ -228,7 +228,7 @@ def item_gap(
     categories: Features | None,
     k: int | None = None,
     *,
-    groups: Groups = "categories",
+    groups: Grouping = "categories",
     relevance: Literal["binary", "graded", "exp2"] = "binary",
 ) -> Exposure:
     """Gap between groups of items: mean absolute difference in mean relevance when recommended.
@@ -299,7 +299,7 @@ def _mean_group_distance(total: FloatArray, n: FloatArray, members: Features) ->
 
 
 def _group_memberships(
-    groups: Groups, categories: Features | None, popularity: Popularity | None
+    groups: Grouping, categories: Features | None, popularity: Popularity | None
 ) -> Features:
     """Memberships of the items in the groups."""
     if groups == "categories":

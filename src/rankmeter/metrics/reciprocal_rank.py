@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from rankmeter._choices import SHARED_RANKS, Alignment
-from rankmeter._evidence.hits import FloatArray, Groups, Hits, IntArray
+from rankmeter._evidence.hits import FloatArray, Hits, IntArray, TiedGroups
 from rankmeter._evidence.steps import is_noting, note_column
 from rankmeter.errors import NotEnoughMemoryError
 from rankmeter.errors._checks import check_number, option_error
@@ -247,7 +247,7 @@ _N_TERMS = 32
 
 
 def _sum_over_places(
-    groups: Groups, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
+    groups: TiedGroups, k: int | None, stop: FloatArray, term: Callable[[Any, Any], Any]
 ) -> FloatArray:
     """Expected Σ ``term(probability of stopping here, rank)`` over the places of each tied group.
 

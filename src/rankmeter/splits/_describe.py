@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankmeter._reading.read import read_interactions
 from rankmeter._results.result import Result
-from rankmeter._results.tables import Table
+from rankmeter._results.tables import TextTable
 from rankmeter.errors import DataError
 from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import counted
@@ -116,10 +116,10 @@ class Description(Result):
         rows = [{"of": name, **asdict(s)} for name, s in self._spread_by_name().items()]
         return pl.DataFrame(rows)
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The distribution of interactions per user, per item, and of ratings, with the facts."""
         facts = [f"{name} {text}" for name, text in self._fact_rows()]
-        return Table(("", *_COLUMNS), self._spread_rows(), (self._headline(), *facts))
+        return TextTable(("", *_COLUMNS), self._spread_rows(), (self._headline(), *facts))
 
     def _dict_content(self) -> dict[str, Any]:
         return asdict(self)
