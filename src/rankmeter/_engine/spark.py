@@ -16,7 +16,7 @@ from warnings import catch_warnings, filterwarnings
 import polars as pl
 
 from rankmeter._engine.block import Block
-from rankmeter._engine.scores import Scores, check_whole
+from rankmeter._engine.scores import UserValues, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
 from rankmeter._reading.by_user import IdSeries, InFrame
@@ -81,7 +81,7 @@ class Cluster:
             option="engine",
         )
 
-    def run(self, plan: Plan) -> dict[str, Scores]:
+    def run(self, plan: Plan) -> dict[str, UserValues]:
         """Measure all parts and merge the values; see `Data.run`."""
         query = next(t.rows.query for t in self.systems.values() if isinstance(t.rows, InSpark))
         n_rows = sum(t.rows.n_rows for t in self.systems.values())
@@ -102,7 +102,7 @@ class Cluster:
         size = given.size if given.catalogue is None else None
         return {
             name: check_whole(
-                plan, Scores.merge(r.scores[name] for r in results), self.truth, table, size
+                plan, UserValues.merge(r.scores[name] for r in results), self.truth, table, size
             )
             for name, table in self.systems.items()
         }
@@ -208,7 +208,7 @@ def _rows_to_send(table: Table, value: str, row: pl.Expr) -> pl.DataFrame:
 class _Measured(NamedTuple):
     """Values of the users of a part by system, and the number of rows of each system."""
 
-    scores: Mapping[str, Scores]
+    scores: Mapping[str, UserValues]
     heights: Sequence[int]
 
 

@@ -217,7 +217,6 @@ class Stored(ABC):
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
     in_cluster = False  # whether these are in Spark
-    has_order = True  # whether the order of the rows means something
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -264,7 +263,7 @@ class Stored(ABC):
 
     @property
     def has_order(self) -> bool:
-        """Whether the items of a user have an order; a set has no end."""
+        """Whether the items of a user have an order; those of a set and rows of Spark have none."""
         return True
 
     def end_items(self) -> set[Any] | None:

@@ -485,7 +485,9 @@ class Query:
 class Unordered(InFrame):
     """Rows of Spark in a task; they have no order."""
 
-    has_order = False
+    @property
+    def has_order(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True, eq=False)
