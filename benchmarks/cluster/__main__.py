@@ -57,11 +57,9 @@ def floor(rankings, truth):
     return rankings.join(F.broadcast(truth), ["user", "item"]).count()
 
 
-def with_rankmeter(**options):
-    def run(rankings, truth):
-        return rm.evaluate(rankings, truth, METRICS, **options)["ndcg@10"].mean
-
-    return run
+def with_rankmeter(rankings, truth):
+    """All metrics in one call."""
+    return rm.evaluate(rankings, truth, METRICS)["ndcg@10"].mean
 
 
 def with_mllib(rankings, truth):
@@ -112,8 +110,7 @@ def with_replay(rankings, truth):
 
 WAYS = {
     "floor": floor,
-    "rankmeter": with_rankmeter(),
-    "unchecked": with_rankmeter(duplicates="unchecked"),
+    "rankmeter": with_rankmeter,
     "mllib": with_mllib,
     "recommenders": with_recommenders,
     "replay": with_replay,
@@ -121,7 +118,6 @@ WAYS = {
 TITLES = {
     "floor": "floor (join and count)",
     "rankmeter": "rankmeter",
-    "unchecked": "rankmeter, unchecked",
     "mllib": "MLlib RankingMetrics",
     "recommenders": "recommenders, Spark",
     "replay": "RePlay on Spark",
@@ -129,7 +125,7 @@ TITLES = {
 NEEDED = {"mllib": "pyspark", "recommenders": "recommenders", "replay": "replay-rec"}
 SLOW = {"replay": 1_000_000, "mllib": 50_000_000, "recommenders": 50_000_000}
 """Rows with more of which a tool would take most of the time."""
-KINDS = {"rankmeter": "first", "unchecked": "second", "floor": "floor"}
+KINDS = {"rankmeter": "first", "floor": "floor"}
 """How the chart draws a way."""
 LACKING = {"mllib": ["mrr"], "recommenders": ["mrr"]}
 

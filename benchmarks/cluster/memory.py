@@ -1,4 +1,4 @@
-"""``python -m cluster.memory``: what a judgment, a kept row and a user take on the driver of Spark.
+"""``python -m cluster.memory``: what a judgment and a user take on the driver of Spark.
 
 Each case is a process with a local session of its own; two of them differ by 2,000,000 of what is
 measured. Python: the peak of its resident memory. JVM: the peak of its old generation.
@@ -19,14 +19,12 @@ import rankmeter as rm
 from cluster.__main__ import METRICS
 
 MORE = 2_000_000
-FEW = {"judgments": 100_000, "kept": 50_000, "users": 100_000}
+FEW = {"judgments": 100_000, "users": 100_000}
 CASES = {
     "few": FEW,
     "judgment": FEW | {"judgments": FEW["judgments"] + MORE},
-    "kept row": FEW | {"judgments": FEW["judgments"] + MORE, "kept": FEW["kept"] + MORE},
     "user": FEW | {"users": FEW["users"] + MORE},
 }
-LESS = {"judgment": "few", "kept row": "judgment", "user": "few"}
 ROWS = 4_200_000
 
 
@@ -36,7 +34,7 @@ def resident(kind: str) -> int:
     return int(next(line for line in lines if line.startswith(kind)).split()[1]) * 1024
 
 
-def measure(judgments: int, kept: int, users: int) -> dict[str, int]:
+def measure(judgments: int, users: int) -> dict[str, int]:
     """Peaks of one evaluation, without what was there before."""
     builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "6g")
     builder = builder.config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC")
@@ -44,10 +42,10 @@ def measure(judgments: int, kept: int, users: int) -> dict[str, int]:
     columns = f"int(id % {users}) AS user", f"int(floor(id / {users})) AS item"
     rankings = session.range(ROWS).selectExpr(*columns, "double(hash(id)) AS score")
     number = np.arange(judgments)
-    item = number // users + np.where(number < kept, 0, 10_000_000)
+    item = number // users
     pairs = {"user": number % users, "item": item}
     truth = pl.DataFrame(pairs).cast(pl.Int32)
-    rm.evaluate(rankings.limit(1000), truth.head(1000), METRICS, duplicates="unchecked")
+    rm.evaluate(rankings.limit(1000), truth.head(1000), METRICS)
     jvm = session._jvm.java.lang
     jvm.System.gc()
     pools = jvm.management.ManagementFactory.getMemoryPoolMXBeans()
@@ -55,7 +53,7 @@ def measure(judgments: int, kept: int, users: int) -> dict[str, int]:
     old.resetPeakUsage()
     before, used = resident("VmRSS"), old.getUsage().getUsed()
     Path("/proc/self/clear_refs").write_text("5")
-    result = rm.evaluate(rankings, truth, METRICS, duplicates="unchecked")
+    result = rm.evaluate(rankings, truth, METRICS)
     assert result.counts["users_in_rankings"] == users
     return {"python": resident("VmHWM") - before, "jvm": old.getPeakUsage().getUsed() - used}
 
@@ -70,8 +68,8 @@ def main() -> None:
         command = [sys.executable, "-m", "cluster.memory", case]
         ran = subprocess.run(command, capture_output=True, text=True, check=True)
         found[case] = json.loads(ran.stdout.splitlines()[-1])
-    for case, less in LESS.items():
-        each = {kind: (found[case][kind] - found[less][kind]) / MORE for kind in ("python", "jvm")}
+    for case in ("judgment", "user"):
+        each = {kind: (found[case][kind] - found["few"][kind]) / MORE for kind in ("python", "jvm")}
         print(case, {kind: round(n) for kind, n in each.items()})
 
 
