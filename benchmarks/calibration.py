@@ -35,6 +35,7 @@ import scipy.stats
 import rankmeter as rm
 from rankmeter import metric as metric_of
 from rankmeter import sample_size
+from rankmeter._across.random_effects import random_effects
 from rankmeter._engine.scores import Averaged
 from rankmeter._results import curves
 from rankmeter._statistics import intervals
@@ -1102,6 +1103,33 @@ def print_ranks(repetitions, rng):
     print_table("8 systems", columns, digits=3)
 
 
+def print_datasets(repetitions, rng):
+    """Systems on several data sets: intervals of these, of such ones, and of the next one."""
+    print("## Data sets\n")
+    few, columns = repetitions // 2, {}
+    for k, between in itertools.product((3, 5, 10), (0.0, 0.02, 0.1)):
+        sizes = rng.integers(40, 400, k)
+        held = Counter()
+        for _ in range(few):
+            true = 0.05 + between * rng.normal(size=k + 1)
+            groups = [rng.normal(m, 0.3, n) for m, n in zip(true, sizes, strict=False)]
+            these = student_interval(stratified_spread(groups), 0.95)
+            held["these data sets"] += these.low <= true[:k].mean() <= these.high
+            spreads = [spread_of_mean(group) for group in groups]
+            values, errors = np.array([(s.mean, s.se**2) for s in spreads]).T
+            new = random_effects(values, errors, 0.95)
+            held["mean of such data sets"] += new.interval.low <= 0.05 <= new.interval.high
+            shown = rng.normal(true[k], 0.3 / math.sqrt(rng.integers(40, 400)))
+            held["what another data set shows"] += (
+                new.prediction.low <= shown <= new.prediction.high
+            )
+            usual = math.sqrt(errors.mean()) * t_quantile(0.975, k - 1.0)
+            reach = math.sqrt(max((new.prediction.high - new.mean) ** 2 - usual**2, 0.0))
+            held["the usual prediction, of its true value"] += abs(true[k] - new.mean) <= reach
+        columns[f"{k}, sd {between:g}"] = {name: (n / few, few) for name, n in held.items()}
+    print_table("data sets, sd between them: share of intervals that cover", columns, digits=3)
+
+
 def first_hits(rate, slope=1.1, longest=20):
     """Hit rates at the cutoffs up to the longest, of users with one item at a power-law rank."""
     chance = np.arange(1, longest + 1) ** -slope
@@ -1278,6 +1306,7 @@ PARTS = {
     "levels": print_levels,
     "balance": print_balance,
     "ranks": print_ranks,
+    "datasets": print_datasets,
     "cutoffs": print_cutoffs,
     "sizes": print_sizes,
     "runs": print_runs,

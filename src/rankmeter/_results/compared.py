@@ -211,8 +211,7 @@ class Compared(Logged):
             {
                 "system": name,
                 "mean": means[name].mean,
-                **ranks._asdict(),
-                "could_be_first": ranks.could_be_first,
+                **ranks.to_dict(),
             }
             for name, ranks in sets.items()
         ]
@@ -483,10 +482,7 @@ class Compared(Logged):
                 for label in self.labels
             },
             "ranks": {
-                label: {
-                    name: ranks._asdict() | {"could_be_first": ranks.could_be_first}
-                    for name, ranks in self.rank_sets(label).items()
-                }
+                label: {name: ranks.to_dict() for name, ranks in self.rank_sets(label).items()}
                 for label in self.labels
             },
             "undecidable": {

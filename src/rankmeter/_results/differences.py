@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 
+import numpy as np
 import polars as pl
 
 from rankmeter._choices import level_of_tests
@@ -355,6 +356,31 @@ class RankSet(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.low}" if self.low == self.high else f"{self.low}–{self.high}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values by name."""
+        return {**self._asdict(), "could_be_first": self.could_be_first}
+
+
+def rank_sets(
+    names: Sequence[str], means: FloatArray, shown: Iterable[tuple[int, int]]
+) -> dict[str, RankSet]:
+    """The ranks of systems by means of which larger ones are better, and those left by tests.
+
+    `shown` has the pairs of columns that differ by a test of all pairs in a single step.
+    """
+    n, differ = len(means), np.zeros((len(means), len(means)), dtype=bool)
+    for i, j in shown:
+        differ[i, j] = differ[j, i] = True
+    rounding = 4 * np.finfo(np.float64).eps * np.abs(means).max()
+    better = means > means[:, None] + rounding  # by row, the systems with a better mean
+    counts = (better, differ & better, differ & better.T)
+    above, shown_above, shown_below = (mask.sum(axis=1).tolist() for mask in counts)
+    sets = zip(above, shown_above, shown_below, strict=True)
+    return {
+        name: RankSet(rank + 1, low + 1, n - below)
+        for name, (rank, low, below) in zip(names, sets, strict=True)
+    }
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from rankmeter._results.differences import (
     Difference,
     Heterogeneity,
     Lead,
-    RankSet,
     difference_seen_from,
+    rank_sets,
 )
 from rankmeter._results.estimates import Estimate, clip_interval, mean_interval
 from rankmeter._results.notes import SKEWED, SKEWED_DIFFERENCES
@@ -544,26 +544,9 @@ class PairedTests:
                 if step.least > self.setting.alpha
                 and np.any(group.units[:, i] != group.units[:, j])
             )
-            ranks = self._rank_sets(means, own)
+            shown = [pair for pair, step in own.items() if step.single <= self.setting.alpha]
+            ranks = rank_sets(self.names, means, shown)
             yield group.values.label, Lead(self.names[best], ranks, undecidable, difference)
-
-    def _rank_sets(
-        self, means: FloatArray, own: Mapping[tuple[int, int], _Tested]
-    ) -> dict[str, RankSet]:
-        """The rank of each system, and the ranks that the tests of all pairs leave for it."""
-        n = len(means)
-        rounding = 4 * np.finfo(np.float64).eps * np.abs(means).max()
-        better = means > means[:, None] + rounding  # by row, the systems with a better mean
-        shown = np.zeros((n, n), dtype=bool)
-        for pair, step in own.items():
-            shown[pair] = shown[pair[::-1]] = step.single <= self.setting.alpha
-        counts = (better, shown & better, shown & better.T)
-        above, shown_above, shown_below = (mask.sum(axis=1).tolist() for mask in counts)
-        sets = zip(above, shown_above, shown_below, strict=True)
-        return {
-            name: RankSet(rank + 1, low + 1, n - below)
-            for name, (rank, low, below) in zip(self.names, sets, strict=True)
-        }
 
     def _signed_means(self, group: _Group) -> FloatArray:
         """The mean of each system over all users, of which larger ones are better."""
