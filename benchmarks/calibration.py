@@ -6,8 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families, a twentieth for groups and segments that differ, a tenth for cutoffs and
-training runs, and a fiftieth for pilots.
+families, a twentieth for groups and segments that differ, a tenth for ranks, cutoffs and training
+runs, and a fiftieth for pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -35,6 +35,7 @@ import scipy.stats
 import rankmeter as rm
 from rankmeter import metric as metric_of
 from rankmeter import sample_size
+from rankmeter._across.random_effects import random_effects
 from rankmeter._engine.scores import Averaged
 from rankmeter._results import curves
 from rankmeter._statistics import intervals
@@ -955,9 +956,8 @@ def print_levels(repetitions, rng):
             missed = 0
             for repetition in range(few):
                 scores = simulate(rng, n, systems)
-                levels = (LEVEL, 1 - confidence)
-                flips = {"n_resamples": RESAMPLES, "seed": repetition, "levels": levels}
-                (_, alone) = step_down_test([Hypotheses(scores, pairs)], **flips).levels
+                flips = {"n_resamples": RESAMPLES, "seed": repetition, "level": 1 - confidence}
+                alone = step_down_test([Hypotheses(scores, pairs)], **flips).level
                 ends = [steadied(scores[:, i] - scores[:, j], alone) for i, j in pairs]
                 missed += any(low > 0 or high < 0 for low, high in ends)
             columns[f"{confidence:g}: {name}"] = {"all 45 intervals cover": (1 - missed / few, few)}
@@ -1018,6 +1018,116 @@ def print_balance(repetitions, rng):
             found["Holm over the same p"] += (holm <= LEVEL)[true].mean()
         columns[words] = {name: (count / few, few) for name, count in found.items()}
     print_table("200 users: share of true differences found", columns, digits=3)
+
+
+TIED = np.array([0, 0, 0, 1, 2, 3, 3, 4])
+"""Eight systems from the best to the worst; equal numbers are equal means."""
+
+
+def rank_near_copies(rng, n):
+    """Copies of a model whose values move for 3 % of the users, and of one that is worse."""
+    model, worse = sparse(0.60, 4)(rng, n, 2).T
+    worse = np.where(rng.random(n) < 0.7, worse, 0.0)
+    of = (model, worse)
+    copies = [of[j > 3].copy() for j in range(8)]
+    for copy in copies:
+        moved = rng.random(n) < 0.03
+        copy[moved] = rng.permutation(copy[moved])
+    return np.column_stack(copies), np.repeat([0, 1], 4), None
+
+
+def rank_unequal_variances(rng, n):
+    """Equal means; the values of the last system vary forty times as much as those of the first."""
+    scale = 40.0 ** np.linspace(0, 1, 8)
+    return rng.normal(size=(n, 1)) + scale * rng.normal(size=(n, 8)), np.zeros(8), None
+
+
+def rank_hits(rng, n):
+    """Hits of 2 to 10 % of the users, more often of those that are easy."""
+    easy = rng.beta(0.5, 1.5, (n, 1)) / 0.25
+    rates = np.minimum(0.1 - 0.02 * TIED, 0.1) * easy
+    return (rng.random((n, 8)) < rates).astype(float), TIED, None
+
+
+def rank_clusters(rng, n):
+    """One to nine users in each cluster, who agree in part about each system."""
+    cluster = np.repeat(np.arange(n), rng.integers(1, 10, n))[:n]
+    taste = rng.normal(0, 0.1, (n, 8))[cluster]
+    return taste - 0.04 * TIED + rng.normal(0, 0.2, (n, 8)), TIED, cluster
+
+
+def rank_half_tied(rng, n):
+    """Four equal systems, and four that find fewer and fewer items."""
+    worse = np.maximum(np.arange(8) - 3, 0)
+    found = rng.random((n, 8)) < 0.8**worse
+    return reciprocal_rank(rng, n, 8) * found, worse, None
+
+
+RANKED = {
+    "near-copies": (200, rank_near_copies),
+    "unequal variances": (50, rank_unequal_variances),
+    "hits, 2 to 10 %": (200, rank_hits),
+    "clusters": (200, rank_clusters),
+    "half tied": (100, rank_half_tied),
+}
+
+
+def print_ranks(repetitions, rng):
+    """Sets of ranks that hold together: no system is said to be better that is not."""
+    print("## Ranks\n")
+    few, columns = max(repetitions // 10, 1), {}
+    for name, (n, simulate) in RANKED.items():
+        held, width = Counter(), Counter()
+        for repetition in range(few):
+            table, worse, clusters = simulate(rng, n)
+            low = 1 + (worse[:, None] > worse).sum(axis=1)
+            high = 8 - (worse[:, None] < worse).sum(axis=1)
+            values = {f"s{j}": column for j, column in enumerate(table.T)}
+            options = {} if clusters is None else {"clusters": dict(enumerate(clusters.tolist()))}
+            drawn = {"n_permutations": RESAMPLES, "seed": repetition, **options}
+            found = [*rm.compare_values(values, **drawn).leads["value"].ranks.values()]
+            method = "**all sets hold (default)**"
+            held[method] += all(
+                of.low <= a and b <= of.high for of, a, b in zip(found, low, high, strict=True)
+            )
+            width[method] += np.mean([of.high - of.low + 1 for of in found])
+            method = "percentiles of resampled ranks"
+            drawn = table[rng.integers(n, size=(RESAMPLES, n))].mean(axis=1)
+            ranks = 1 + (drawn[:, :, None] < drawn[:, None]).sum(axis=2)
+            ends = np.quantile(ranks, [LEVEL / 2, 1 - LEVEL / 2], axis=0)
+            held[method] += np.all((ends[0] <= low) & (high <= ends[1]))
+            width[method] += np.mean(ends[1] - ends[0] + 1)
+        columns[f"{name}, n = {n}"] = {key: (count / few, few) for key, count in held.items()} | {
+            f"mean width: {key.strip('*')}": (total / few, 0) for key, total in width.items()
+        }
+    print_table("8 systems", columns, digits=3)
+
+
+def print_datasets(repetitions, rng):
+    """Systems on several data sets: intervals of these, of such ones, and of the next one."""
+    print("## Data sets\n")
+    few, columns = repetitions // 2, {}
+    for k, between in itertools.product((3, 5, 10), (0.0, 0.02, 0.1)):
+        sizes = rng.integers(40, 400, k)
+        held = Counter()
+        for _ in range(few):
+            true = 0.05 + between * rng.normal(size=k + 1)
+            groups = [rng.normal(m, 0.3, n) for m, n in zip(true, sizes, strict=False)]
+            these = student_interval(stratified_spread(groups), 0.95)
+            held["these data sets"] += these.low <= true[:k].mean() <= these.high
+            spreads = [spread_of_mean(group) for group in groups]
+            values, errors = np.array([(s.mean, s.se**2) for s in spreads]).T
+            new = random_effects(values, errors, 0.95)
+            held["mean of such data sets"] += new.interval.low <= 0.05 <= new.interval.high
+            shown = rng.normal(true[k], 0.3 / math.sqrt(rng.integers(40, 400)))
+            held["what another data set shows"] += (
+                new.prediction.low <= shown <= new.prediction.high
+            )
+            usual = math.sqrt(errors.mean()) * t_quantile(0.975, k - 1.0)
+            reach = math.sqrt(max((new.prediction.high - new.mean) ** 2 - usual**2, 0.0))
+            held["the usual prediction, of its true value"] += abs(true[k] - new.mean) <= reach
+        columns[f"{k}, sd {between:g}"] = {name: (n / few, few) for name, n in held.items()}
+    print_table("data sets, sd between them: share of intervals that cover", columns, digits=3)
 
 
 def first_hits(rate, slope=1.1, longest=20):
@@ -1195,6 +1305,8 @@ PARTS = {
     "few": print_few,
     "levels": print_levels,
     "balance": print_balance,
+    "ranks": print_ranks,
+    "datasets": print_datasets,
     "cutoffs": print_cutoffs,
     "sizes": print_sizes,
     "runs": print_runs,

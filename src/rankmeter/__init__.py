@@ -24,6 +24,8 @@ _HOMES = {
     "Ranks": "_scores.kinds",
     "Sampled": "_scores.kinds",
     "Scores": "_scores.kinds",
+    "Across": "_across.across",
+    "across": "_across.across",
     "Comparison": "_results.comparison",
     "Curve": "_results.curves",
     "LinkQueries": "_scores.link_prediction",
@@ -84,6 +86,8 @@ if TYPE_CHECKING:
     from rankmeter import splits as splits
     from rankmeter import testing as testing
     from rankmeter import torch as torch
+    from rankmeter._across.across import Across as Across
+    from rankmeter._across.across import across as across
     from rankmeter._evaluation.curve import curve as curve
     from rankmeter._evaluation.evaluate import evaluate as evaluate
     from rankmeter._evaluation.evaluator import Evaluator as Evaluator

@@ -49,7 +49,7 @@ def test_github_fails_for_a_worse_system_with_summary_and_report(workflows, fold
     ).write_parquet(folder / "new.parquet")
     done = run(command, folder)
     assert done.returncode == 1, done.stderr
-    assert "| system | ndcg@10 |" in (folder / "summary.md").read_text("utf-8")
+    assert "| system | rank | ndcg@10 |" in (folder / "summary.md").read_text("utf-8")
     assert (folder / "report.html").is_file()
 
 

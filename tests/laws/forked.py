@@ -163,6 +163,7 @@ def world():
             "Explanation": rm.explain(LISTS, TRUTH, "ndcg", between=("trec_eval", "sklearn")),
             "Walkthrough": by_frame.show(1),
             "Description": rm.describe(frame()),
+            "Across": rm.across({name: {"a": 1.0, "b": 2.0} for name in "xyz"}),
             "LinkQueries": rm.link_queries(TRIPLES),
             "Split": rm.splits.leave_one_out(TIMED),
         },
@@ -189,6 +190,7 @@ OF_DATA = {
     "by_popularity": lambda data: rm.by_popularity(data, data, bins=1),
     "sample_size": lambda data: rm.sample_size(data, difference=0.1),
     "compare_values": rm.compare_values,
+    "across": rm.across,
     **{f"splits.{name}": call for name, call in rm.splits.SPLITS.items()},
     **{f"baselines.{name}": call for name, call in rm.baselines.BASELINES.items()},
 }

@@ -42,7 +42,7 @@ LAYERS = [
     ["_results"],
     ["_evaluation"],
     ["_scores"],
-    ["_show"],
+    ["_show", "_across"],
     ["_report", "_explain", "_training"],
     ["splits"],
     ["baselines", "datasets"],

@@ -166,6 +166,10 @@ RESULTS = {
         lambda: rm.evaluate(A, T, "mean_rank").show("w"),
         lambda: rm.compare({"A": A, "B": B}, T, "ndcg@2").show("u"),
     ],
+    "across": [
+        lambda: rm.across({n: rm.compare({"A": A, "B": B}, T, "ndcg@2 rr") for n in "xy"}),
+        lambda: rm.across({n: {"A": 0.5, "B": x} for n, x in zip("xyz", (1, 2, 4), strict=True)}),
+    ],
     "description": [lambda: rm.describe({"u": ["a"], "v": ["a"]})],
 }
 

@@ -19,6 +19,7 @@ FOUND = rm.evaluate(LISTS, TRUTH, "ndcg@2 rr")
 BOTH = rm.compare({"one": LISTS, "two": OTHERS}, TRUTH, "ndcg@2", segments=SEGMENTS)
 PUBLIC = {
     "Accumulator": lambda: rm.accumulator("mrr"),
+    "Across": lambda: rm.across({"x": BOTH, "y": BOTH}),
     "Comparison": lambda: BOTH,
     "Curve": lambda: BOTH.curve("ndcg@2"),
     "Description": lambda: rm.describe(TRUTH),
@@ -76,8 +77,8 @@ def test_a_repr_is_short_and_says_something(name):
 
 
 @pytest.mark.parametrize("name", [n for n in PUBLIC if n in {
-    "Comparison", "Curve", "Description", "Explanation", "Split", "Summary", "ValueComparison",
-    "Walkthrough",
+    "Across", "Comparison", "Curve", "Description", "Explanation", "Split", "Summary",
+    "ValueComparison", "Walkthrough",
 }])  # fmt: skip
 def test_tables_have_a_look_for_notebooks(name):
     assert "<table" in PUBLIC[name]()._repr_html_()

@@ -28,10 +28,15 @@ RESULTS = {
     "Explanation of a number": lambda: rm.explain(SYSTEMS["two"], TRUTH, "rr", target=0.5),
     "Walkthrough": lambda: BOTH.show("u1"),
     "Description": lambda: rm.describe(TRUTH),
+    "Across": lambda: rm.across({"x": BOTH, "y": BOTH}),
 }
 RESULTS = present(
     RESULTS,
-    **{"Explanation": "explain", "Explanation of a number": "explain", "Walkthrough": "show"},
+    **{
+        "Explanation": "explain",
+        "Explanation of a number": "explain",
+        "Walkthrough": "show",
+    },
 )
 GAPS = {
     "ValueComparison": {"show", "report"},
@@ -40,6 +45,7 @@ GAPS = {
     "Explanation of a number": {"plot", "show", "report", "log"},
     "Walkthrough": {"plot", "show", "report", "log"},
     "Description": {"plot", "show", "report", "log"},
+    "Across": {"plot", "show", "report", "log"},
 }
 
 

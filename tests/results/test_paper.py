@@ -28,8 +28,8 @@ def found():
 def test_the_best_is_bold_and_the_second_underlined(found):
     rows = found.to_latex().splitlines()
     rows = rows[rows.index(r"\midrule") + 1 :]
-    assert rows[0].startswith(r"old\_1 & 0.0000 & 0.5000 & 3.0000 ")
-    assert rows[1].startswith(r"new & \textbf{1.0000}$^{+}$ & \textbf{1.0000}$^{+}$ & ")
+    assert rows[0].startswith(r"old\_1 & 3 & 0.0000 & 0.5000 & 3.0000 ")
+    assert rows[1].startswith(r"new & 1 & \textbf{1.0000}$^{+}$ & \textbf{1.0000}$^{+}$ & ")
     assert r"& \underline{2.0000}$^{+}$ \\" in rows[2]  # lower is better
     assert "| **1.0000** ▲ |" in found.to_markdown()
     assert "| <ins>2.0000</ins> ▲ |" in found.to_markdown()
@@ -37,8 +37,8 @@ def test_the_best_is_bold_and_the_second_underlined(found):
 
 def test_cutoffs_are_under_one_head(found):
     text = found.to_latex()
-    assert r" & \multicolumn{2}{c}{ndcg} &  \\" + "\n" + r"\cmidrule(lr){2-3}" in text
-    assert r"system & @2 & @5 & mr \\" in text
+    assert r" &  & \multicolumn{2}{c}{ndcg} &  \\" + "\n" + r"\cmidrule(lr){3-4}" in text
+    assert r"system & rank & @2 & @5 & mr \\" in text
 
 
 def test_caption_label_digits_and_intervals(found):
@@ -53,14 +53,15 @@ def test_caption_label_digits_and_intervals(found):
 def test_marks_are_explained_below_the_last_rule(found):
     below = found.to_latex().partition("\\bottomrule\n")[2].splitlines()
     assert below[-1] == r"\end{tabular}"
-    start, end = r"\multicolumn{4}{@{}l@{}}{\footnotesize ", r"} \\"
+    start, end = r"\multicolumn{5}{@{}l@{}}{\footnotesize ", r"} \\"
     assert all(line.startswith(start) and line.endswith(end) for line in below[:-1])
     said = " ".join(line.removeprefix(start).removesuffix(end) for line in below[:-1])
     assert said.startswith(r"$^{+}$ $^{-}$ significantly better, worse than old\_1 (randomization,")
     letters = rm.compare(SYSTEMS, TRUTH, "rr").to_latex().partition("\\bottomrule\n")[2]
-    assert letters.startswith(r"\multicolumn{2}{@{}l@{}}{\footnotesize letters: the systems that")
+    assert letters.startswith(r"\multicolumn{3}{@{}l@{}}{\footnotesize letters: the systems that")
     same = rm.compare({"one": lists(1), "two": lists(1)}, TRUTH, "rr").to_latex()
-    assert same.endswith("\\bottomrule\n\\end{tabular}")
+    below = same.partition("\\bottomrule\n")[2]
+    assert below.startswith(r"\multicolumn{3}{@{}l@{}}{\footnotesize rank: the places on rr that")
 
 
 def test_one_evaluation_has_digits_a_caption_and_a_label():

@@ -25,8 +25,9 @@ def test_equal_means_are_best_together_in_every_rendering():
     assert "<u>0.5000</u> ▲" in found._repr_html_()
     assert found.to_markdown().count("**1.0000** ▲") == 2
     content = comparison_page.page_content(found)
-    places = [cell.rank for _, cell in content["means"]]
+    places = [cell.rank for _, _, cell in content["means"]]
     assert places == [1, 1, 2, 0]
+    assert [rank for _, rank, _ in content["means"]] == ["1–2", "1–2", "3", "4"]
     for _, _, *cells in content["segments"]["rr"]:
         assert [cell.rank for cell in cells] == places
     assert "one, two have the best rr in both segments." in content["headline"].sentences[-1]

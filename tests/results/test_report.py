@@ -402,7 +402,7 @@ def test_latex_spells_marks_and_minus_signs():
         "rr",
         baseline="x",
     )
-    assert "y & 0.5000$^{-}$ " in text.to_latex()
+    assert "y & 2 & 0.5000$^{-}$ " in text.to_latex()
     assert (
         r"y $-$ x & rr & $-$0.5000 & {[$-$0.5347, $-$0.4653]}" in text.difference_table().to_latex()
     )

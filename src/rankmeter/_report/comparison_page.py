@@ -85,11 +85,12 @@ def page_content(result: Comparison) -> dict[str, Any]:
 
 
 def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str, Any]:
-    """Table of means with marks, and notes that begin with how differences were tested."""
+    """Table of means with marks, and notes that begin with what marks and ranks are."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
-    tested = result.significance_note()
+    tested, places = result.significance_note(), result.rank_notes()[0]
     apart = {*result.segment_notes()[1:]}  # has a table
-    notes = [tested, *(note for note in result.notes if note not in {tested, *apart}), *last_notes]
+    apart |= {tested, places}
+    notes = [tested, places, *(note for note in result.notes if note not in apart), *last_notes]
     cells = result.mean_cells()
     if crowded:
         notes[0] = result.significance_note("beats: how many")
@@ -101,7 +102,9 @@ def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str,
             name: [replace(cell, mark="", beats=beats[cell.estimate.label][name]) for cell in row]
             for name, row in zip(result.systems, cells.values(), strict=True)
         }
-    return {"means": [(title, *row) for title, row in cells.items()], "notes": notes}
+    ranks = map(str, result.rank_sets(result.labels[0]).values())
+    rows = zip(cells.items(), ranks, strict=True)
+    return {"means": [(title, rank, *row) for (title, row), rank in rows], "notes": notes}
 
 
 def _python_call(result: Comparison) -> str:

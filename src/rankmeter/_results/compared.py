@@ -20,6 +20,7 @@ from rankmeter._results.differences import (
     Difference,
     Heterogeneity,
     Lead,
+    RankSet,
     difference_seen_from,
     segment_notes,
 )
@@ -48,6 +49,7 @@ from rankmeter._results.wording import (
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError, spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import (
+    check_integer,
     count_users,
     counted,
     unknown_word_error,
@@ -55,6 +57,8 @@ from rankmeter.errors._checks import (
     words_in_use,
 )
 
+MAX_PAIRS = 3
+"""Undecidable pairs that a note names; the result has all of them."""
 T = TypeVar("T", Difference, Heterogeneity)
 
 
@@ -92,7 +96,7 @@ class Compared(Logged):
     segment_estimates : mapping of (str, str, str) to Estimate
         By segment, metric and system.
     leads : mapping of str to Lead
-        By metric, which systems a test of all pairs leaves for the first place.
+        By metric, the ranks that a test of all pairs in a single step leaves for each system.
     settings : mapping
         Test, correction, family, confidence, seed, resamples, clusters; the numbers
         of users without a label and of labels without a user.
@@ -177,20 +181,92 @@ class Compared(Logged):
         """One row per comparison, a column per attribute of `Difference`."""
         return pl.DataFrame([d.to_dict() for d in self.differences])
 
+    def rank_sets(self, metric: str) -> dict[str, RankSet]:
+        """By system, the ranks that the data allow on a metric: all of them without a mean."""
+        lead, n = self.leads.get(self.label(metric)), len(self.systems)
+        return dict(lead.ranks) if lead else {name: RankSet(None, 1, n) for name in self.systems}
+
+    @property
+    def ranks(self) -> Frame:
+        """The ranks that the data allow for each system on the first metric, the best first.
+
+        Columns system, mean, rank, low, high, could_be_first. ``rank`` is that of the mean, which
+        another sample of users may change; ``low`` is one more than the systems that are shown to
+        be better, ``high`` one more than those that are not shown to be worse. All these sets hold
+        together at the confidence of the result: they come from a test of all pairs in a single
+        step, also with a baseline. ``leads[metric].ranks`` has those of any metric.
+
+        Examples
+        --------
+        A and B have the item of eight users at rank 1 or 2 by turns, C never: that C is the last
+        is shown, and which of A and B is the first is not.
+
+        >>> import rankmeter as rm
+        >>> a = [1, 1, 1, 1, 1, 0.5, 0.5, 0.5]
+        >>> found = rm.compare_values({"A": a, "B": a[::-1], "C": [0] * 8})
+        >>> found.ranks.rows()
+        [('A', 0.8125, 1, 1, 2, True), ('B', 0.8125, 1, 1, 2, True), ('C', 0.0, 3, 3, 3, False)]
+        """
+        sets, means = self.rank_sets(self.labels[0]), self.means_of(self.labels[0])
+        rows = [
+            {
+                "system": name,
+                "mean": means[name].mean,
+                **ranks.to_dict(),
+            }
+            for name, ranks in sets.items()
+        ]
+        frame = pl.DataFrame(rows, schema_overrides={"rank": pl.Int64})
+        order = ["rank", "low", "high"]
+        return self.kind.convert_frame(frame.sort(order, nulls_last=True, maintain_order=True))
+
+    def top(self, n: int, metric: str | None = None) -> tuple[str, ...]:
+        """The systems that could be among the best n, the best first.
+
+        Parameters
+        ----------
+        n : int
+            At least 1.
+        metric : str, optional
+            Default: the first one.
+
+        Returns
+        -------
+        tuple of str
+            Those of which at most n - 1 systems are shown to be better. With the confidence of the
+            result the n best are among them, for every n together.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> a = [1, 1, 1, 1, 1, 0.5, 0.5, 0.5]
+        >>> found = rm.compare_values({"A": a, "B": a[::-1], "C": [0] * 8})
+        >>> found.top(1), found.top(3)
+        (('A', 'B'), ('A', 'B', 'C'))
+        """
+        n = check_integer("n", n, least=1)
+        sets = self.rank_sets(self.labels[0] if metric is None else metric)
+        ordered = sorted(sets, key=lambda name: sets[name].rank or 0)
+        return tuple(name for name in ordered if sets[name].low <= n)
+
     @use_words_of_result
     def table(self) -> TextTable:
         """Systems × metrics: means, with significance markers against the baseline.
 
         Without a baseline, a marker is the letter of every system that is significantly worse.
+        ``rank`` has the ranks that the data allow on the first metric, as `ranks`.
         """
-        rows = self.mean_cells()
+        rows, ranks = self.mean_cells(), self.rank_sets(self.labels[0]).values()
         styles = {
             (number, column): cell.styles
             for number, row in enumerate(rows.values())
-            for column, cell in enumerate(row, 1)
+            for column, cell in enumerate(row, 2)
         }
-        texts = [(title, *map(str, row)) for title, row in rows.items()]
-        return TextTable(("system", *self.labels), texts, self.notes, styles=styles)
+        texts = [
+            (title, str(rank), *map(str, row))
+            for (title, row), rank in zip(rows.items(), ranks, strict=True)
+        ]
+        return TextTable(("system", "rank", *self.labels), texts, self.notes, styles=styles)
 
     def mean_cells(self, digits: int = 4) -> dict[str, list[MeanCell]]:
         """Mean cells by system, with a letter before the name if all pairs are compared."""
@@ -253,6 +329,25 @@ class Compared(Logged):
         corrected = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
         level = f"{level_text(self.confidence)} confidence"
         return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, {level})"
+
+    def rank_notes(self) -> list[str]:
+        """Notes on what the ranks are, and on pairs that no outcome could have decided."""
+        n, label = len(self.systems), self.labels[0]
+        family = f"all together (single step over {counted(n * (n - 1) // 2, 'pair')}"
+        family += f", not only those with {self.baseline})" if self.baseline and n > 2 else ")"
+        if self.settings["correction"] == "none":
+            family = "each pair alone (no correction)"
+        notes = [f"rank: the places on {label} that the data allow, {family}"]
+        undecidable = self.leads[label].undecidable if label in self.leads else ()
+        if undecidable:
+            named = "; ".join(f"{a} and {b}" for a, b in undecidable[:MAX_PAIRS])
+            more = len(undecidable) - MAX_PAIRS
+            named += f"; and {counted(more, 'other pair')}" if more > 0 else ""
+            notes.append(
+                f"no outcome of this study could have decided on {label} between {named}: "
+                f"too few {words_in_use().users} differ"
+            )
+        return notes
 
     def _primary_metric_notes(self) -> list[str]:
         """A note on which metric decides, if several are tested, each as a family of its own."""
@@ -355,7 +450,8 @@ class Compared(Logged):
         """The notes below the table."""
         s = self.settings
         first, last = self._notes_after_test_and_dropped()
-        notes = [self.significance_note(), *self._primary_metric_notes(), *first]
+        notes = [self.significance_note(), *self.rank_notes(), *self._primary_metric_notes()]
+        notes += first
         notes += [
             f"{label}: {count_users(n)} not common to all systems"
             for label, n in self.dropped.items()
@@ -385,6 +481,14 @@ class Compared(Logged):
             "metrics": {
                 label: {name: mean_as_dict(e) for name, e in self.means_of(label).items()}
                 for label in self.labels
+            },
+            "ranks": {
+                label: {name: ranks.to_dict() for name, ranks in self.rank_sets(label).items()}
+                for label in self.labels
+            },
+            "undecidable": {
+                label: [list(pair) for pair in lead.undecidable]
+                for label, lead in self.leads.items()
             },
             "segments": segments,
             "differences": [d.to_dict() | {"sentence": d.sentence()} for d in self.differences],

@@ -177,7 +177,10 @@ class Comparison(Compared):
         digits, intervals = check_digits(digits), check_flag("intervals", intervals)
         rows, tested = self.mean_cells(digits), self.significance_note()
         level = self.confidence if intervals else None
-        return Means(self.labels, rows, tested, self.notes, digits, level)
+        ranks = [str(ranks) for ranks in self.rank_sets(self.labels[0]).values()]
+        return Means(
+            self.labels, rows, ranks, tested, self.rank_notes()[0], self.notes, digits, level
+        )
 
     def worst(
         self,

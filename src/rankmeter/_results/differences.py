@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 
+import numpy as np
 import polars as pl
 
 from rankmeter._choices import level_of_tests
@@ -336,24 +337,80 @@ class Difference(EqualFields):
         return f" (the interval, by another method, {verb} 0)"
 
 
+class RankSet(NamedTuple):
+    """The rank of a system by its mean, and the ranks that a test of all pairs leaves for it.
+
+    `rank` is None if a system has no mean.
+    `low` is one more than the systems that are shown to be better, `high` one more than those that
+    are not shown to be worse. All sets of a metric hold together (Mogstad, Romano, Shaikh and
+    Wilhelm, Review of Economic Studies 91, 2024).
+    """
+
+    rank: int | None
+    low: int
+    high: int
+
+    @property
+    def could_be_first(self) -> bool:
+        """Whether no system is shown to be better."""
+        return self.low == 1
+
+    def __str__(self) -> str:
+        return f"{self.low}" if self.low == self.high else f"{self.low}–{self.high}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values by name."""
+        return {**self._asdict(), "could_be_first": self.could_be_first}
+
+
+def rank_sets(
+    names: Sequence[str], means: FloatArray, shown: Iterable[tuple[int, int]]
+) -> dict[str, RankSet]:
+    """The ranks of systems by means of which larger ones are better, and those left by tests.
+
+    `shown` has the pairs of columns that differ by a test of all pairs in a single step.
+    """
+    n, differ = len(means), np.zeros((len(means), len(means)), dtype=bool)
+    for i, j in shown:
+        differ[i, j] = differ[j, i] = True
+    rounding = 4 * np.finfo(np.float64).eps * np.abs(means).max()
+    better = means > means[:, None] + rounding  # by row, the systems with a better mean
+    counts = (better, differ & better, differ & better.T)
+    above, shown_above, shown_below = (mask.sum(axis=1).tolist() for mask in counts)
+    sets = zip(above, shown_above, shown_below, strict=True)
+    return {
+        name: RankSet(rank + 1, low + 1, n - below)
+        for name, (rank, low, below) in zip(names, sets, strict=True)
+    }
+
+
 @dataclass(frozen=True)
 class Lead:
-    """What a test of all pairs in a single step says of the first place on a metric.
+    """What a test of all pairs in a single step says of the order of the systems on a metric.
 
     Attributes
     ----------
     best : str
         The system with the best mean.
-    contenders : tuple of str
-        The best system, and all that are not shown to be worse than it.
+    ranks : mapping of str to RankSet
+        The rank of each system, and the ranks that the test leaves for it.
+    undecidable : tuple of (str, str)
+        Pairs between which no outcome of this study could have decided: whatever the signs of
+        their differences, the test of all pairs shows none.
     difference : Difference or None
         The best minus the second, where only others are compared with a baseline; the p of its
         family is that of all pairs in a single step.
     """
 
     best: str
-    contenders: tuple[str, ...]
+    ranks: Mapping[str, RankSet]
+    undecidable: tuple[tuple[str, str], ...] = ()
     difference: Difference | None = None
+
+    @property
+    def contenders(self) -> tuple[str, ...]:
+        """The systems that could be first: no other system is shown to be better."""
+        return tuple(name for name, ranks in self.ranks.items() if ranks.could_be_first)
 
     @property
     def is_alone(self) -> bool:

@@ -18,6 +18,7 @@ from rankmeter._results.differences import (
     Heterogeneity,
     Lead,
     difference_seen_from,
+    rank_sets,
 )
 from rankmeter._results.estimates import Estimate, clip_interval, mean_interval
 from rankmeter._results.notes import SKEWED, SKEWED_DIFFERENCES
@@ -78,8 +79,7 @@ POWER = 0.8
 class _Group:
     """Values of systems on one metric over common users, and the pairs of columns to compare.
 
-    The `others` are all other pairs, which count only for the lead of a system; those of the best
-    system are tested.
+    The `others` are all other pairs, which count only for the ranks of systems.
     `rows` are the independent units, users or clusters, and `units` their values.
     """
 
@@ -95,11 +95,15 @@ class _Group:
 
 
 class _Tested(NamedTuple):
-    """P of a pair, and its p among all pairs in a single step; its test unless flips are shared."""
+    """P of a pair, and its p among all pairs in a single step; its test unless flips are shared.
+
+    `least` is the smallest p in a single step that any signs of the differences would give.
+    """
 
     p: float
     single: float
     result: TestResult | None = None
+    least: float = 0.0
 
 
 class _Family(NamedTuple):
@@ -176,6 +180,14 @@ class _Pair:
         if exact is None and np.count_nonzero(x != y) > MOST_FLIPPED:
             return paired_t_test(x, y)
         return exact or drawn_test(x, y, p, draws)
+
+    def least_p_value(self, result: TestResult) -> float:
+        """The smallest p that any signs of these differences would give; 0 for t and many users."""
+        if not ("randomization" in result.method or result.method.startswith("Wilcoxon")):
+            return 0.0
+        d = self.unit_differences
+        least = math.ldexp(1.0 if takes_mid_p(d) else 2.0, -int(np.count_nonzero(d)))
+        return max(least, 1.0 / (1.0 + result.draws) if result.draws else 0.0)
 
     def untested(self) -> TestResult:
         """The result without a test, of fewer than two users or clusters."""
@@ -494,7 +506,12 @@ class PairedTests:
         times = n_all if is_corrected else 1
         tested = [
             {
-                pair: _Tested(r.p, min(1.0, times * r.p) if _favors_mean(r) else 1.0, r)
+                pair: _Tested(
+                    r.p,
+                    min(1.0, times * r.p) if _favors_mean(r) else 1.0,
+                    r,
+                    times * self._pair(group, pair).least_p_value(r),
+                )
                 for pair, r in self._test_pairs(group, n_all).items()
             }
             for group in family
@@ -506,43 +523,40 @@ class PairedTests:
         return _Family(tested, adjust_p_values(p).tolist(), single_level, level)
 
     def _find_leads(self, family: Sequence[_Group], tested: _Family) -> Iterable[tuple[str, Lead]]:
-        """For each metric, which systems all pairs in a single step leave for the first place."""
+        """For each metric, which ranks all pairs in a single step leave for the systems."""
         n_pairs = sum(len(g.pairs) + len(g.others) for g in family if len(g.rows) > 1)
         n_pairs = 1 if self.correction == "none" else n_pairs
         alone = tested._replace(test_level=self.setting.alpha, interval_level=self.setting.alpha)
         for group, own in zip(family, tested.groups, strict=True):
-            first = self._best_two(group)
-            if not first or len(group.rows) < 2:
+            means = self._signed_means(group)
+            if np.isnan(means).any():
                 continue
-            best, second = first
-            worse = {
-                self.names[i if j == best else j]
-                for (i, j), step in own.items()
-                if best in (i, j) and step.single <= self.setting.alpha
-            }
-            contenders = (name for name in self.names if name not in worse)
+            best, second = np.argsort(-means, kind="stable")[:2].tolist()
             pair, difference = (min(best, second), max(best, second)), None
-            if pair in group.others:
+            if pair in group.others and len(group.rows) > 1:
                 step = own[pair]
                 difference = self._pair(group, pair).make_difference(
                     step, step.single, alone, n_pairs
                 )
                 difference = difference_seen_from(difference, self.names[best])
-            yield group.values.label, Lead(self.names[best], (*contenders,), difference)
+            undecidable = tuple(
+                (self.names[i], self.names[j])
+                for (i, j), step in own.items()
+                if step.least > self.setting.alpha
+                and np.any(group.units[:, i] != group.units[:, j])
+            )
+            shown = [pair for pair, step in own.items() if step.single <= self.setting.alpha]
+            ranks = rank_sets(self.names, means, shown)
+            yield group.values.label, Lead(self.names[best], ranks, undecidable, difference)
 
-    def _best_two(self, group: _Group) -> list[int]:
-        """Return the columns of the best system and of the second; none if a mean is unknown."""
-        label, up = group.values.label, group.values.increasing
-        means = np.array([self.overall_estimates[label, name].mean for name in self.names])
-        if np.isnan(means).any():
-            return []
-        best: list[int] = np.argsort(-means if up else means, kind="stable")[:2].tolist()
-        return best
+    def _signed_means(self, group: _Group) -> FloatArray:
+        """The mean of each system over all users, of which larger ones are better."""
+        label, sign = group.values.label, 1.0 if group.values.increasing else -1.0
+        return sign * np.array([self.overall_estimates[label, name].mean for name in self.names])
 
     def _test_pairs(self, group: _Group, size: int) -> dict[tuple[int, int], TestResult]:
         """Test each pair of one group, before any correction by `adjust_p_values`."""
-        best = self._best_two(group)[:1] if group.others else []
-        columns = [*group.pairs, *(pair for pair in group.others if {*pair} & {*best})]
+        columns = [*group.pairs, *group.others]
         pairs = {pair: self._pair(group, pair) for pair in columns}
         if len(group.rows) < 2:
             return {columns: pair.untested() for columns, pair in pairs.items()}
@@ -577,7 +591,9 @@ class PairedTests:
             else:
                 of_family = [next(numbers) for _ in group.pairs]
                 places = [*of_family, *(next(others) for _ in group.others)]
-                own = [_Tested(float(tested.p[n]), float(tested.single[n])) for n in places]
+                columns = (tested.p, tested.single, tested.least)
+                rows = np.stack(columns, axis=1)[places].tolist()
+                own = [_Tested(p, single, least=least) for p, single, least in rows]
                 adjusted += [float(tested.adjusted[n]) if size > 1 else 0.0 for n in of_family]
             groups.append(dict(zip(pairs, own, strict=True)))
         return _Family(groups, adjusted, tested.level, tested.level, tested.n_resamples)

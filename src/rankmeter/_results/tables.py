@@ -246,8 +246,12 @@ class Means:
     metrics : sequence of str
     rows : mapping of str to sequence of MeanCell
         By what a system is called, the mean of each metric.
+    ranks : sequence of str
+        The ranks that the data allow for each system.
     meaning : str
         What the marks mean.
+    places : str
+        What the ranks mean.
     notes : sequence of str
     digits : int
     level : float or None
@@ -256,7 +260,9 @@ class Means:
 
     metrics: Sequence[str]
     rows: Mapping[str, Sequence[MeanCell]]
+    ranks: Sequence[str]
     meaning: str
+    places: str
     notes: Sequence[str]
     digits: int = 4
     level: float | None = None
@@ -266,11 +272,11 @@ class Means:
 
         Cutoffs of one metric are under one head. What the marks mean is below the last rule.
         """
-        aligned = f"l{'r' * len(self.metrics)}"
+        aligned = f"l{'r' * (1 + len(self.metrics))}"
         lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", *self._header_rows(), r"\midrule"]
         lines += [
-            " & ".join([escape_latex(title), *self._format_cells(row, _latex_cell)]) + r" \\"
-            for title, row in self.rows.items()
+            " & ".join([*map(escape_latex, head), *self._format_cells(row, _latex_cell)]) + r" \\"
+            for head, row in self._titled_rows()
         ]
         lines += [r"\bottomrule", *self._footnote_rows(), r"\end{tabular}"]
         return latex_with_notes(lines, self.notes, caption, label)
@@ -279,15 +285,13 @@ class Means:
         """LaTeX rows that explain the marks, wrapped to about the width of the table."""
         marked = any(cell.mark for row in self.rows.values() for cell in row)
         unbroken = [text.replace(" ", "\xa0") for text in self._meaning_of_intervals()]
-        meanings = [self.meaning] * marked + unbroken
-        if not meanings:
-            return []
-        rows = [[title, *self._format_cells(row, _plain_cell)] for title, row in self.rows.items()]
-        columns = zip(*[["", *self.metrics], *rows], strict=True)
+        meanings = [*[self.meaning] * marked, self.places, *unbroken]
+        rows = [[*head, *self._format_cells(row, _plain_cell)] for head, row in self._titled_rows()]
+        columns = zip(*[["", "rank", *self.metrics], *rows], strict=True)
         width = sum(max(map(len, column)) + 2 for column in columns)
         lines = textwrap.wrap("; ".join(meanings), max(40, width))
         escaped = (" ".join(map(escape_latex, line.split())) for line in lines)
-        all_columns = rf"\multicolumn{{{1 + len(self.metrics)}}}{{@{{}}l@{{}}}}"
+        all_columns = rf"\multicolumn{{{2 + len(self.metrics)}}}{{@{{}}l@{{}}}}"
         return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in escaped]
 
     def _header_rows(self) -> list[str]:
@@ -297,8 +301,8 @@ class Means:
             for base, labels in itertools.groupby(self.metrics, _name_without_cutoff)
         ]
         if all(len(labels) == 1 for _, labels in runs):
-            return [" & ".join(["system", *map(escape_latex, self.metrics)]) + r" \\"]
-        upper, rules, lower, column = [""], "", ["system"], 2
+            return [" & ".join(["system", "rank", *map(escape_latex, self.metrics)]) + r" \\"]
+        upper, rules, lower, column = ["", ""], "", ["system", "rank"], 3
         for base, labels in runs:
             n = len(labels)
             if n == 1:
@@ -314,16 +318,22 @@ class Means:
     def to_markdown(self) -> str:
         """Render as a pipe table, with the notes as a line below."""
         lines = [
-            " | ".join(["| system", *map(escape_markdown, self.metrics)]) + " |",
-            "|:--|" + "--:|" * len(self.metrics),
+            " | ".join(["| system", "rank", *map(escape_markdown, self.metrics)]) + " |",
+            "|:--|" + "--:|" * (1 + len(self.metrics)),
         ]
         lines += [
-            " | ".join([f"| {escape_markdown(title)}", *self._format_cells(row, _markdown_cell)])
+            " | ".join(
+                [f"| {escape_markdown(title)}", rank, *self._format_cells(row, _markdown_cell)]
+            )
             + " |"
-            for title, row in self.rows.items()
+            for (title, rank), row in self._titled_rows()
         ]
         notes = " · ".join([*self._meaning_of_intervals(), *self.notes])
         return "\n".join([*lines, "", escape_markdown(notes)])
+
+    def _titled_rows(self) -> list[tuple[tuple[str, str], Sequence[MeanCell]]]:
+        """The title, ranks and means of each system."""
+        return [*zip(zip(self.rows, self.ranks, strict=True), self.rows.values(), strict=True)]
 
     def _meaning_of_intervals(self) -> list[str]:
         return [f"in brackets: {level_text(self.level)} intervals"] if self.level else []

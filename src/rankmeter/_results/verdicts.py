@@ -33,8 +33,8 @@ class Verdict:
     best minus its rival: the baseline, or the runner-up if no baseline is given or the baseline is
     the best; None without any mean. Of the `others` that the best is compared with, `beaten` are
     significantly worse. `leaders` have the best mean as it is printed: the best, and its equals.
-    `undecided` are those that the best does not beat, itself first. `lead` is what a test of all
-    pairs says; None for some of the systems.
+    `undecided` are those that could be first, the best first. `lead` is what a test of all pairs
+    says; None for some of the systems.
     """
 
     metric: str
@@ -101,9 +101,12 @@ def find_best_system(
     of_best.sort(key=lambda d: (d.b != baseline, ranks.get(d.b, len(ranked))))
     beaten = {d.b for d in of_best if d.significant and d.better == best}
     first = leading_systems(means, increasing=increasing)
+    # Without a baseline, those that could be first; the best alone can lead by way of another one.
+    rivals = lead.contenders if lead and not baseline and len(lead.contenders) > 1 else ()
+    undecided = tuple(n for n in ranked if (n in rivals if rivals else n not in beaten))
     return Verdict(
         metric, ranked, first, means[best].mean, next(iter(of_best), None), len(beaten),
-        len(of_best), tuple(name for name in ranked if name not in beaten), lead,
+        len(of_best), undecided, lead,
     )  # fmt: skip
 
 

@@ -68,6 +68,8 @@ class StepDown(NamedTuple):
     """Step by step, within the family; NaN for the other pairs."""
     single: Floats
     """In a single step: compared with the largest of all pairs."""
+    least: Floats
+    """The smallest `single` that any signs of the same differences would give; 0 if not known."""
     level: float
     """The level of a single comparison if the family is tested in a single step."""
     n_resamples: int
@@ -92,7 +94,7 @@ def step_down_test(
     n_resamples = check_integer("n_resamples", n_resamples, least=1)
     blocks = [_ScoreTable(h) for h in tables if h.pairs]
     if not blocks:
-        return StepDown(np.empty(0), np.empty(0), np.empty(0), level, 0)
+        return StepDown(none := np.empty(0), none, none, none, level, 0)
     if sum(part.active.size for part in blocks) <= _EXACT_ROWS:
         return _Hypotheses(blocks, _sums_of_all_signs(blocks)).compute_p_values(level)
     error = 3.0 * math.sqrt(level * (1.0 - level) / n_resamples)
@@ -122,6 +124,8 @@ class _ScoreTable:
         first, second = np.array(pairs).T
         rounding = max(len(scores) * 2.0**-51, 1e-13) * (size[first] + size[second])
         self.rounding = rounding * self.scale
+        sizes = [np.abs(scores[:, i] - scores[:, j]).sum() for i, j in pairs]
+        self.farthest = np.array(sizes) * self.scale - self.rounding  # if all signs agree
         self.takes_mid_p = [takes_mid_p(scores[:, i] - scores[:, j]) for i, j in pairs]
         changed = np.zeros(len(scores), dtype=bool)
         for i, j in pairs:
@@ -177,23 +181,33 @@ class _Hypotheses:
         largest, adjusted = np.zeros(self.n_signs), np.full(m, np.nan)
         order = family[np.argsort(observed[family], kind="stable")]
         for number in order:
-            np.maximum(largest, self.p_value_and_scores(int(number))[1], out=largest)
-            adjusted[number] = self._share_of_signs(largest, number)
+            scores = self.p_value_and_scores(int(number))[1]
+            np.maximum(largest, scores, out=largest)
+            adjusted[number] = self._share_of_signs(largest, int(number), scores[0])
         adjusted[order[::-1]] = np.maximum.accumulate(adjusted[order[::-1]])
         critical = self._critical_score(largest, level)
         for number in np.flatnonzero(~is_of_family):
             np.maximum(largest, self.p_value_and_scores(int(number))[1], out=largest)
-        single = np.array([self._share_of_signs(largest, number) for number in range(m)])
+        single, least = np.array([self._single_step(largest, n) for n in range(m)]).T
         if not any(part.has_flipped_signs for part, *_ in self.hypotheses):
             adjusted[family] = np.minimum(adjusted[family], adjust_p_values(p[family]))
-            single = np.minimum(single, m * p)
+            single, least = np.minimum(single, m * p), np.zeros(m)
         limit = min(max(math.erfc(critical * math.sqrt(0.5)), level / family.size), level)
-        return StepDown(p, np.maximum(adjusted, p), np.maximum(single, p), limit, self.n_resamples)
+        adjusted, single = np.maximum(adjusted, p), np.maximum(single, p)
+        return StepDown(p, adjusted, single, least, limit, self.n_resamples)
 
-    def _share_of_signs(self, largest: Floats, number: int) -> float:
-        """Share of the signs whose largest score reaches the observed one of a hypothesis."""
+    def _single_step(self, largest: Floats, number: int) -> tuple[float, float]:
+        """P of a hypothesis in a single step, and the smallest p of any signs; 0 if not drawn."""
+        part, sums, pair = self.hypotheses[number]
+        i, j = part.pairs[pair]
+        scores, least = self.p_value_and_scores(number)[1], 0.0
+        if np.abs(sums[i] - sums[j]).max() * part.scale[pair] >= part.farthest[pair]:
+            least = self._share_of_signs(largest, number, scores.max())
+        return self._share_of_signs(largest, number, scores[0]), least
+
+    def _share_of_signs(self, largest: Floats, number: int, score: np.float32) -> float:
+        """Share of the signs whose largest score reaches one of a hypothesis."""
         part, _, pair = self.hypotheses[number]
-        score = self.p_value_and_scores(number)[1][0]
         reached = float(np.mean(largest >= score * (1.0 - _ROUNDING)))
         if not part.takes_mid_p[pair]:
             return reached

@@ -1,0 +1,1 @@
+"""Comparisons on several data sets."""
