@@ -171,7 +171,7 @@ struct groups {
     Py_ssize_t n_users, n_rows, longest;
 };
 
-/* The groups of some rows; 0 if the arrays do not fit together. */
+/* The groups of all rows or of some users; 0 if the arrays do not fit together. */
 static int groups_of(const Py_buffer *order, const Py_buffer *begin, Py_ssize_t n_rows,
                      struct groups *groups) {
     *groups = (struct groups){order->buf, begin->buf, size(begin) - 1, n_rows, 0};
@@ -183,7 +183,7 @@ static int groups_of(const Py_buffer *order, const Py_buffer *begin, Py_ssize_t 
             return 0;
         groups->longest = length > groups->longest ? (Py_ssize_t)length : groups->longest;
     }
-    return groups->begin[0] == 0 && groups->begin[groups->n_users] == n_rows;
+    return groups->begin[0] >= 0 && groups->begin[groups->n_users] <= n_rows;
 }
 
 /* The numbers of the rows at some positions: in place if they are side by side. NULL if the
@@ -250,7 +250,8 @@ static const char MATCH[] =
     "--\n\n"
     "Write the row and the judgment of each pair of user and item that is in both. Return how many\n"
     "there are, or -1 if a pair is repeated among the rows, or its ids are odd. An order is None if\n"
-    "rows are by user. Items are numbers from `low` on, `width` of them, or any if that is 0.";
+    "rows are by user. Items are numbers from `low` on, `width` of them, or any if that is 0.\n"
+    "The offsets may be those of some users, side by side, with room for their judgments alone.";
 
 /* The rows of the current user, by item: by number if `width` is not 0. */
 struct seen {
@@ -315,8 +316,9 @@ static PyObject *match(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
         outcome = RAISED;
     else if (groups_of(&views[ORDER], &views[OFFSETS], size(&views[ITEM]), &rows) &&
              groups_of(&views[WANTED_ORDER], &views[WANTED_OFFSETS], n_judged, &judged) &&
-             rows.n_users == judged.n_users && size(&views[ROW]) == n_judged &&
-             size(&views[JUDGMENT]) == n_judged && seen.width <= UINT32_MAX) {
+             rows.n_users == judged.n_users && size(&views[ROW]) == size(&views[JUDGMENT]) &&
+             size(&views[ROW]) == judged.begin[judged.n_users] - judged.begin[0] &&
+             seen.width <= UINT32_MAX) {
         uint64_t *space = malloc(((size_t)rows.longest + 1) * sizeof *space);
         Py_BEGIN_ALLOW_THREADS
         outcome = space == NULL ? NO_MEMORY

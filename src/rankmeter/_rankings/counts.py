@@ -18,6 +18,7 @@ import polars as pl
 from rankmeter import _native
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.codes import map_in_threads
 from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
@@ -198,7 +199,15 @@ def _count_above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]
     if np.any(user[1:] < user[:-1]):
         order = np.argsort(user, kind="stable")
         user, mark_value = user[order], mark_value[order]
-    _native.native.count(value, c.groups.order, c.offsets, user, mark_value, above, upto)
+    native, ends = _native.native, np.searchsorted(user, c.groups.ranges_of_users())
+
+    def count(part: int) -> None:
+        marks = slice(ends[part], ends[part + 1])
+        rows, of_marks = (value, c.groups.order, c.offsets), (user[marks], mark_value[marks])
+        native.count(*rows, *of_marks, above[marks], upto[marks])
+
+    for _ in map_in_threads(count, ends.size - 1):
+        pass
     if order is not None:
         above[order], upto[order] = above.copy(), upto.copy()
     if c.falling:
