@@ -23,6 +23,7 @@
 #define MANY 64
 #endif
 
+#define CACHED 4096 /* numbers, which are compared with every target before the next ones */
 #define SHORT 32 /* numbers, which are sorted by insertion */
 
 typedef unsigned char byte;
@@ -399,6 +400,39 @@ WIDE static void count_few(const double *value, Py_ssize_t n, const struct targe
     }
 }
 
+/* Whether all targets are numbers of 32 bits. */
+static int are_narrow(const struct targets *targets) {
+    for (Py_ssize_t i = 0; i < targets->n; i++)
+        if ((double)(float)targets->wanted[i] != targets->wanted[i])
+            return 0;
+    return 1;
+}
+
+/* The same of values and targets of 32 bits, as they are, and whether all values are finite. */
+WIDE static int64_t count_narrow(const float *value, Py_ssize_t n, const struct targets *targets) {
+    Py_ssize_t n_finite = 0;
+    memset(targets->above, 0, (size_t)targets->n * sizeof *targets->above);
+    memset(targets->upto, 0, (size_t)targets->n * sizeof *targets->upto);
+    for (Py_ssize_t from = 0; from < n; from += CACHED) {
+        int size = (int)(n - from < CACHED ? n - from : CACHED), finite = 0;
+        const float *own = value + from;
+        for (int j = 0; j < size; j++)
+            finite += fabsf(own[j]) <= FLT_MAX;
+        n_finite += finite;
+        for (Py_ssize_t i = 0; i < targets->n; i++) {
+            float wanted = (float)targets->wanted[i];
+            int above = 0, upto = 0;
+            for (int j = 0; j < size; j++) {
+                above += own[j] < wanted;
+                upto += own[j] <= wanted;
+            }
+            targets->above[i] += above;
+            targets->upto[i] += upto;
+        }
+    }
+    return n_finite == n;
+}
+
 /* One target, and whether all values are finite, in one pass. */
 WIDE static int64_t count_one(const double *value, Py_ssize_t n, const struct targets *target) {
     double wanted = target->wanted[0];
@@ -436,13 +470,18 @@ static Py_ssize_t count_all(const struct groups *rows, const Py_buffer *value, c
             (last < every->n && user[last] < user[first]))
             return UNFIT;
         int64_t begin = rows->begin[user[first]], n = rows->begin[user[first] + 1] - begin;
-        const double *own = value->itemsize == sizeof(float)
-                                ? widened((const float *)value->buf + begin, n, space)
+        struct targets targets = {every->wanted + first, every->above + first, every->upto + first,
+                                  last - first};
+        const float *narrow = value->itemsize == sizeof(float) ? (float *)value->buf + begin : NULL;
+        if (narrow != NULL && targets.n <= MANY && are_narrow(&targets)) {
+            finite &= count_narrow(narrow, n, &targets);
+            continue;
+        }
+        const double *own = narrow != NULL
+                                ? widened(narrow, n, space)
                                 : side_by_side(rows, value->buf, begin, begin + n, space);
         if (own == NULL)
             return UNFIT;
-        struct targets targets = {every->wanted + first, every->above + first, every->upto + first,
-                                  last - first};
         int sorted = ascends(own, n);
         if (!sorted && targets.n == 1) {
             finite &= count_one(own, n, &targets);
