@@ -173,7 +173,8 @@ def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
     path = tmp_path / "r.parquet"
     rankings.write_parquet(path)
     assert rm.evaluate(path, truth).plan.engine == ""
-    monkeypatch.setattr("rankmeter._reading.opened.PER_ROW", 2**20)
+    for name in ("PER_ROW", "PER_ROW_OF_NUMBERS"):
+        monkeypatch.setattr(f"rankmeter._reading.opened.{name}", 2**20)
     for form in (path, str(tmp_path), pl.scan_parquet(path), ds.dataset(path)):
         plan = rm.evaluate(form, truth, memory="64MiB").plan
         assert plan.engine == "disk: rankings are measured in parts of users, 67.1 MB of memory"
@@ -183,6 +184,22 @@ def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
     assert rm.evaluate(rankings, truth, memory="64MiB").plan.engine == ""
     note = rm.evaluate(rankings, truth, engine="disk").plan.engine
     assert note == "memory: polars DataFrame is in memory already"
+
+
+def test_rows_of_numbers_need_less_memory_and_so_fit_sooner(tmp_path, monkeypatch):
+    rankings, truth = some()
+    text = pl.col("user", "item").cast(pl.String)
+    rows = rankings.with_row_index("place")
+    rows = rows.select(user="place", item=pl.col("place") % 7, score="score")
+    truth = rows.select("user", "item")
+    monkeypatch.setattr("rankmeter._reading.opened.PER_ROW", 2**40)
+    found = []
+    for frame in (rows, rows.with_columns(text), rows.with_columns(other=pl.lit(1))):
+        frame.write_parquet(tmp_path / "r.parquet")
+        cast = truth.cast(dict(frame.select("user", "item").schema))
+        found.append(rm.evaluate(tmp_path / "r.parquet", cast, memory="64MiB").plan.engine)
+    assert found[0] == ""
+    assert all(engine.startswith("disk: ") for engine in found[1:])
 
 
 @pytest.mark.parametrize(

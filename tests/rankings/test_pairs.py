@@ -34,11 +34,14 @@ IDS = {
 COMPILED = _native.native
 
 
-@pytest.fixture(params=["compiled", "sorted"], autouse=True)
+@pytest.fixture(params=["compiled", "in threads", "sorted"], autouse=True)
 def way(request, monkeypatch):
-    """The compiled code, and that which is used without it."""
+    """The compiled code, that of ranges of users in threads, and what is used without it."""
     if request.param == "sorted":
         monkeypatch.setattr(_native, "native", None)
+    if request.param == "in threads":
+        monkeypatch.setattr(pairs_module, "_MANY", 0)
+        monkeypatch.setattr(pairs_module, "THREADS", 3)
 
 
 HASHES = {"none": None, "real": 2**62, "two": 2, "one": 1}
@@ -217,7 +220,8 @@ def test_compiled_code_refuses_arrays_that_do_not_fit():
             (bits, whole(0, 2), wide, *rows, out, out, 4, 2),
             (*rows, bits, whole(-1, 0), wide, out, out, 4, 2),
             (bits, None, whole(0, 2, 1), *rows, out, out, 4, 2),
-            (bits, None, whole(0, 1, 1), *rows, out, out, 4, 2),
+            (bits, None, whole(0, 1, 3), *rows, out, out, 4, 2),
+            (bits, None, whole(-1, 1, 2), *rows, out, out, 4, 2),
             (bits, None, whole(0, 2), *rows, out, out, 4, 2),
             (*rows, *rows, out, out, 4, 2**40),
         ],
@@ -236,6 +240,8 @@ def test_compiled_code_refuses_arrays_that_do_not_fit():
             with pytest.raises(ValueError, match="do not fit"):
                 getattr(COMPILED, name)(*arguments)
     assert COMPILED.match(*rows, *rows, out, out, 4, 2) == 2
+    some = bits, None, whole(1, 2)  # of the rows
+    assert COMPILED.match(*some, *some, out[:1], out[1:], 4, 2) == 1
     with pytest.raises((TypeError, ValueError, BufferError)):
         COMPILED.count(real(1, 2)[::-1], None, wide, whole(0, 1), real(1, 1), out, out)
 

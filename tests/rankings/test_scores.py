@@ -181,6 +181,7 @@ def test_rows_in_parts_and_without_a_compiler_count_the_same(compiled, problem, 
             patch.setattr("rankmeter._native.native", None)
         for limit in ("score_counts.AT_ONCE", "score_counts.CONVERTED", "scores.AT_ONCE"):
             patch.setattr(f"rankmeter._scores.{limit}", 8)
+        patch.setattr("rankmeter._rankings.pairs._MANY", 0)  # in threads
         for form in (scores, (scores, np.eye(scores.shape[1])), scores.astype(np.float32)):
             part = rm.evaluate_scores(form, targets, "mr", **options)
             np.testing.assert_array_equal(part.scores.matrix, whole.scores.matrix)

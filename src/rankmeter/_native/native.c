@@ -23,6 +23,7 @@
 #define MANY 64
 #endif
 
+#define CACHED 4096 /* numbers, which are compared with every target before the next ones */
 #define SHORT 32 /* numbers, which are sorted by insertion */
 
 typedef unsigned char byte;
@@ -171,7 +172,7 @@ struct groups {
     Py_ssize_t n_users, n_rows, longest;
 };
 
-/* The groups of some rows; 0 if the arrays do not fit together. */
+/* The groups of all rows or of some users; 0 if the arrays do not fit together. */
 static int groups_of(const Py_buffer *order, const Py_buffer *begin, Py_ssize_t n_rows,
                      struct groups *groups) {
     *groups = (struct groups){order->buf, begin->buf, size(begin) - 1, n_rows, 0};
@@ -183,7 +184,7 @@ static int groups_of(const Py_buffer *order, const Py_buffer *begin, Py_ssize_t 
             return 0;
         groups->longest = length > groups->longest ? (Py_ssize_t)length : groups->longest;
     }
-    return groups->begin[0] == 0 && groups->begin[groups->n_users] == n_rows;
+    return groups->begin[0] >= 0 && groups->begin[groups->n_users] <= n_rows;
 }
 
 /* The numbers of the rows at some positions: in place if they are side by side. NULL if the
@@ -250,7 +251,8 @@ static const char MATCH[] =
     "--\n\n"
     "Write the row and the judgment of each pair of user and item that is in both. Return how many\n"
     "there are, or -1 if a pair is repeated among the rows, or its ids are odd. An order is None if\n"
-    "rows are by user. Items are numbers from `low` on, `width` of them, or any if that is 0.";
+    "rows are by user. Items are numbers from `low` on, `width` of them, or any if that is 0.\n"
+    "The offsets may be those of some users, side by side, with room for their judgments alone.";
 
 /* The rows of the current user, by item: by number if `width` is not 0. */
 struct seen {
@@ -315,8 +317,9 @@ static PyObject *match(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
         outcome = RAISED;
     else if (groups_of(&views[ORDER], &views[OFFSETS], size(&views[ITEM]), &rows) &&
              groups_of(&views[WANTED_ORDER], &views[WANTED_OFFSETS], n_judged, &judged) &&
-             rows.n_users == judged.n_users && size(&views[ROW]) == n_judged &&
-             size(&views[JUDGMENT]) == n_judged && seen.width <= UINT32_MAX) {
+             rows.n_users == judged.n_users && size(&views[ROW]) == size(&views[JUDGMENT]) &&
+             size(&views[ROW]) == judged.begin[judged.n_users] - judged.begin[0] &&
+             seen.width <= UINT32_MAX) {
         uint64_t *space = malloc(((size_t)rows.longest + 1) * sizeof *space);
         Py_BEGIN_ALLOW_THREADS
         outcome = space == NULL ? NO_MEMORY
@@ -397,6 +400,39 @@ WIDE static void count_few(const double *value, Py_ssize_t n, const struct targe
     }
 }
 
+/* Whether all targets are numbers of 32 bits. */
+static int are_narrow(const struct targets *targets) {
+    for (Py_ssize_t i = 0; i < targets->n; i++)
+        if ((double)(float)targets->wanted[i] != targets->wanted[i])
+            return 0;
+    return 1;
+}
+
+/* The same of values and targets of 32 bits, as they are, and whether all values are finite. */
+WIDE static int64_t count_narrow(const float *value, Py_ssize_t n, const struct targets *targets) {
+    Py_ssize_t n_finite = 0;
+    memset(targets->above, 0, (size_t)targets->n * sizeof *targets->above);
+    memset(targets->upto, 0, (size_t)targets->n * sizeof *targets->upto);
+    for (Py_ssize_t from = 0; from < n; from += CACHED) {
+        int size = (int)(n - from < CACHED ? n - from : CACHED), finite = 0;
+        const float *own = value + from;
+        for (int j = 0; j < size; j++)
+            finite += fabsf(own[j]) <= FLT_MAX;
+        n_finite += finite;
+        for (Py_ssize_t i = 0; i < targets->n; i++) {
+            float wanted = (float)targets->wanted[i];
+            int above = 0, upto = 0;
+            for (int j = 0; j < size; j++) {
+                above += own[j] < wanted;
+                upto += own[j] <= wanted;
+            }
+            targets->above[i] += above;
+            targets->upto[i] += upto;
+        }
+    }
+    return n_finite == n;
+}
+
 /* One target, and whether all values are finite, in one pass. */
 WIDE static int64_t count_one(const double *value, Py_ssize_t n, const struct targets *target) {
     double wanted = target->wanted[0];
@@ -434,13 +470,18 @@ static Py_ssize_t count_all(const struct groups *rows, const Py_buffer *value, c
             (last < every->n && user[last] < user[first]))
             return UNFIT;
         int64_t begin = rows->begin[user[first]], n = rows->begin[user[first] + 1] - begin;
-        const double *own = value->itemsize == sizeof(float)
-                                ? widened((const float *)value->buf + begin, n, space)
+        struct targets targets = {every->wanted + first, every->above + first, every->upto + first,
+                                  last - first};
+        const float *narrow = value->itemsize == sizeof(float) ? (float *)value->buf + begin : NULL;
+        if (narrow != NULL && targets.n <= MANY && are_narrow(&targets)) {
+            finite &= count_narrow(narrow, n, &targets);
+            continue;
+        }
+        const double *own = narrow != NULL
+                                ? widened(narrow, n, space)
                                 : side_by_side(rows, value->buf, begin, begin + n, space);
         if (own == NULL)
             return UNFIT;
-        struct targets targets = {every->wanted + first, every->above + first, every->upto + first,
-                                  last - first};
         int sorted = ascends(own, n);
         if (!sorted && targets.n == 1) {
             finite &= count_one(own, n, &targets);

@@ -95,8 +95,8 @@ class Codes:
         if not len(ids):
             return np.zeros(0, dtype=np.int64)
         if self.low is not None:
-            dense: IntArray = self.table[_offsets_from_lowest(ids, self.low)]
-            return dense
+            dense = _offsets_from_lowest(ids, self.low)
+            return dense if self.n == self.table.size else self.table[dense]
         if not self._are_few(ids):
             return self._spread_codes(ids)
         code = self._look_up_in_dict(ids)

@@ -18,6 +18,7 @@ import polars as pl
 from rankmeter import _native
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
+from rankmeter._rankings.codes import map_in_threads
 from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
@@ -198,13 +199,36 @@ def _count_above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]
     if np.any(user[1:] < user[:-1]):
         order = np.argsort(user, kind="stable")
         user, mark_value = user[order], mark_value[order]
-    _native.native.count(value, c.groups.order, c.offsets, user, mark_value, above, upto)
+    count_compiled(value, c.groups, user, mark_value, above, upto)
     if order is not None:
         above[order], upto[order] = above.copy(), upto.copy()
     if c.falling:
         n = np.diff(c.offsets)[t.user]
         return n - upto, np.subtract(upto, above, out=above)
     return above, np.subtract(upto, above, out=upto)
+
+
+def count_compiled(
+    value: npt.NDArray[Any],
+    groups: Groups,
+    user: IntArray,
+    wanted: FloatArray,
+    above: IntArray,
+    upto: IntArray,
+) -> bool:
+    """Count the values below, and at most, each wanted number of a user, in threads.
+
+    Users ascend. Return whether all values of these users are finite.
+    """
+    native, ends = _native.native, np.searchsorted(user, groups.ranges_of_users())
+    assert native is not None
+
+    def count(part: int) -> bool:
+        marks = slice(ends[part], ends[part + 1])
+        sought = user[marks], wanted[marks], above[marks], upto[marks]
+        return bool(native.count(value, groups.order, groups.offsets, *sought))
+
+    return all([*map_in_threads(count, ends.size - 1)])
 
 
 def _tally_by_definition(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:

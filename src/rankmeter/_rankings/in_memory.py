@@ -40,9 +40,12 @@ class Rows:
     def find(self, judged: Judged) -> Marks:
         row, judgment = self._pairs.row, self._pairs.judgment
         c, raw = self.candidates, None
-        if self.order != "list":
+        # Of the judgments, which are near each other, as the rows of a user are not.
+        user, gain, value = judged.code[judgment], judged.gain[judgment], c.value[row]
+        if self.order == "rank" or (self.falling and self.score_type == "float64"):
+            raw = value
+        elif self.order == "score":
             raw = self.frame[self.order].to_numpy()[row]
-        user, gain, value = c.user[row], judged.gain[judgment], c.value[row]
         return Marks(user, gain, c.row_numbers_at(row), value, judged.items, judgment, raw)
 
     def self_items(self) -> Marks:

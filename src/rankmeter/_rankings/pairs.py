@@ -13,7 +13,7 @@ import polars as pl
 from rankmeter import _native
 from rankmeter._choices import Alignment
 from rankmeter._evidence.hits import IntArray
-from rankmeter._rankings.codes import are_dense
+from rankmeter._rankings.codes import THREADS, are_dense, map_in_threads
 from rankmeter._reading.by_user import to_series
 from rankmeter._reading.table import Table
 from rankmeter.errors._checks import brief
@@ -71,7 +71,19 @@ class Groups:
             None if grouped else np.argsort(user, kind="stable"), user_offsets(user, n_users)
         )
 
+    def ranges_of_users(self) -> list[int]:
+        """Where ranges of users begin and end that have about the same number of rows.
 
+        There is one for each thread, or one in all if there are few rows.
+        """
+        n_users = self.offsets.size - 1
+        n = THREADS if self.offsets[-1] >= _MANY else 1
+        rows = self.offsets[-1] * np.arange(1, n) // n
+        return [0, *np.searchsorted(self.offsets[:-1], rows).tolist(), n_users]
+
+
+_MANY = 2**19
+"""Rows that are worth several threads."""
 SHOWN = 3
 _LARGEST = 2**32 - 1
 """Dense items that compiled code has room for."""
@@ -129,14 +141,21 @@ def _match_by_table(
         return None
     groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
     low, width, (of_rows, of_judged) = _item_keys([item, judged_item])
-    row, judgment = np.empty((2, code.size), dtype=np.int64)
-    rows = of_rows, groups.order, groups.offsets
-    n = _native.native.match(
-        *rows, of_judged, judged.order, judged.offsets, row, judgment, low, width
-    )
-    if n < 0:
+    native, ranges = _native.native, groups.ranges_of_users()
+
+    def match(part: int) -> tuple[IntArray, IntArray] | None:
+        users = slice(ranges[part], ranges[part + 1] + 1)
+        rows = of_rows, groups.order, groups.offsets[users]
+        offsets = judged.offsets[users]
+        row, judgment = np.empty((2, int(offsets[-1] - offsets[0])), dtype=np.int64)
+        n = native.match(*rows, of_judged, judged.order, offsets, row, judgment, low, width)
+        return None if n < 0 else (row[:n], judgment[:n])
+
+    found = [*map_in_threads(match, len(ranges) - 1)]
+    matched = [part for part in found if part is not None]
+    if len(matched) < len(found):
         return None
-    row, judgment = row[:n], judgment[:n]
+    row, judgment = (np.concatenate(column) for column in zip(*matched, strict=True))
     if not width and not item.dtype.is_integer():  # hashes
         is_equal = item.gather(to_series(row)) == judged_item.gather(to_series(judgment))
         if not is_equal.all():

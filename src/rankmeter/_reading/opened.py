@@ -27,7 +27,7 @@ from rankmeter._reading.frames import (
     translate_query_errors,
 )
 from rankmeter._reading.ids import to_ids
-from rankmeter._reading.memory import PER_ROW, estimate_text_memory
+from rankmeter._reading.memory import PER_ROW, PER_ROW_OF_NUMBERS, estimate_text_memory
 from rankmeter._reading.numbers import refuse_unused_numbers, to_numbers
 from rankmeter._reading.orders import (
     compare_in_pieces,
@@ -376,6 +376,9 @@ def estimate_memory(data: Any, limit: float) -> int:
         if isinstance(data, str | PathLike) and str(data):
             path = expand_home(data)
             if is_parquet(path):
-                return PER_ROW * ParquetFiles.of(path).n_rows
+                files = ParquetFiles.of(path)
+                types = files.scan.collect_schema().dtypes()  # with that of paths, if it is needed
+                numbers = len(types) <= 3 and all(dtype.is_numeric() for dtype in types)
+                return (PER_ROW_OF_NUMBERS if numbers else PER_ROW) * files.n_rows
             return estimate_text_memory(path, limit) if path.is_file() else 0
     return 0

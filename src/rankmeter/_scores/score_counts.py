@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from rankmeter import _native
 from rankmeter._evidence.hits import IntArray
+from rankmeter._rankings.counts import count_compiled
+from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._scores.arrays import (
     array_namespace,
@@ -169,13 +171,12 @@ def _count_compiled(
     value: npt.NDArray[Any], offsets: IntArray, targets: Targets
 ) -> tuple[IntArray, IntArray, bool]:
     """Count values above and equal to each target in its row, and check if all are finite."""
-    assert _native.native is not None
     row = np.ascontiguousarray(targets.cells.row)
     below, upto = np.empty((2, row.size), dtype=np.int64)
 
     def count(bound: Any, lower: IntArray) -> bool:
         bounds = np.ascontiguousarray(bound, dtype=np.float64)
-        return bool(_native.native.count(value, None, offsets, row, bounds, lower, upto))
+        return count_compiled(value, Groups(None, offsets), row, bounds, lower, upto)
 
     finite = count(targets.low, below)
     if targets.high is not targets.low:
