@@ -30,8 +30,8 @@ from test_spark import CASES, SETTINGS, many
 
 import rankmeter as rm
 from rankmeter._engine.memory import Memory
+from rankmeter._large.opened import open_spark
 from rankmeter._rankings.spark import collect_judged_in_spark, judged_rows_query
-from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions._plan import resolve_plan

@@ -173,7 +173,7 @@ def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
     path = tmp_path / "r.parquet"
     rankings.write_parquet(path)
     assert rm.evaluate(path, truth).plan.engine == ""
-    monkeypatch.setattr("rankmeter._reading.opened.PER_ROW", 2**20)
+    monkeypatch.setattr("rankmeter._large.opened.PER_ROW", 2**20)
     for form in (path, str(tmp_path), pl.scan_parquet(path), ds.dataset(path)):
         plan = rm.evaluate(form, truth, memory="64MiB").plan
         assert plan.engine == "disk: rankings are measured in parts of users, 67.1 MB of memory"

@@ -30,6 +30,7 @@ import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._choices import CHOICES
 from rankmeter._engine.memory import Memory
+from rankmeter._large.opened import open_spark
 from rankmeter._rankings.spark import (
     collect_judged_in_spark,
     judged_rows_query,
@@ -38,7 +39,6 @@ from rankmeter._rankings.spark import (
     rows_between_marks_query,
 )
 from rankmeter._rankings.ties import ORDERED
-from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.spark import _translate_query_errors
 from rankmeter._reading.table import unify_all_id_types

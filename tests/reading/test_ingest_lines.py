@@ -20,13 +20,13 @@ import pytest
 from rankmeter import _native, compare, evaluate
 from rankmeter._cli._trec_eval._files import _last_nonblank_line
 from rankmeter._cli._trec_eval._report import report_lines
-from rankmeter._reading import files as _files
-from rankmeter._reading import lines as _lines
+from rankmeter._formats import files as _files
+from rankmeter._formats import lines as _lines
+from rankmeter._formats import text as _text
+from rankmeter._formats.lines import SPAN, Lines, Spans
+from rankmeter._formats.text import Text, file_state
 from rankmeter._reading import memory as _memory
-from rankmeter._reading import text as _text
-from rankmeter._reading.lines import SPAN, Lines, Spans
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.text import Text, file_state
 from rankmeter.errors import FileFormatError, NotEnoughMemoryError, RankmeterError
 
 COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists()

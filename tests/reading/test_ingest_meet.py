@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from rankmeter._reading.by_user import IdSeries, InFrame
-from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
+from rankmeter._reading.read import read_interactions, read_rankings, read_truth
+from rankmeter._reading.records import is_records
 from rankmeter._reading.table import (
     Origin,
     Table,

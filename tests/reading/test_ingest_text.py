@@ -12,14 +12,15 @@ import pytest
 
 import rankmeter as rm
 from rankmeter._cli._trec_eval._report import report_lines
-from rankmeter._reading.files import ENCODING
-from rankmeter._reading.json import _read_flat_rows
+from rankmeter._formats.files import ENCODING
+from rankmeter._formats.json import _read_flat_rows
+from rankmeter._formats.text import Text
+from rankmeter._formats.trec import detect_trec_format
+from rankmeter._large.opened import open_rankings
 from rankmeter._reading.keyed import read_users
-from rankmeter._reading.opened import open_rankings
-from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
+from rankmeter._reading.read import read_interactions, read_rankings, read_truth
+from rankmeter._reading.records import is_records
 from rankmeter._reading.table import unify_id_types
-from rankmeter._reading.text import Text
-from rankmeter._reading.trec import detect_trec_format
 from rankmeter.errors import (
     ColumnError,
     DataError,

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._engine.parts import cut_into_parts
+from rankmeter._annexes import annex
 from rankmeter._rankings.codes import THREADS
 from rankmeter._rankings.kind import RankingKind
-from rankmeter._rankings.spark import collect_judged_in_spark
-from rankmeter._reading.by_user import AnyRows
+from rankmeter._reading.forms import can_be_large
+from rankmeter._reading.frames import is_spark
 from rankmeter._reading.memory import available_memory, format_bytes, limit_text_memory
-from rankmeter._reading.opened import estimate_memory, open_rankings, open_spark
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import InSpark, is_spark, open_in_spark
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import NotEnoughMemoryError, UsageError
@@ -34,12 +32,6 @@ _MOST = 2.0**60
 _SHARE = 0.8  # of the free memory
 _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
-
-
-_KEEP: Mapping[type[AnyRows], Callable[..., Table]] = {
-    InSpark: collect_judged_in_spark,
-}
-"""What keeps the rows that matter, of rows that are not in memory."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,9 @@ class Reading:
             return self._read_in_memory(data, columns, plan)
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
-            table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
+            table: Table = annex("_large.opened").open_spark(
+                data, columns=columns, bad_scores=plan.bad_scores
+            )
             description = "spark: rankings are counted in the cluster"
             return replace(table, origin=replace(table.origin, engine=description))
         if self.engine == "spark":
@@ -71,17 +65,20 @@ class Reading:
                 f"path of Parquet files.",
                 option="engine",
             )
-        if self.engine == "memory" or (self.engine == "auto" and isinstance(data, dict | list)):
+        if self.engine == "memory" or (self.engine == "auto" and not can_be_large(data)):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))
-        if self.engine == "auto" and estimate_memory(data, memory_limit) <= memory_limit:
+        large = annex("_large.opened")
+        if self.engine == "auto" and large.estimate_memory(data, memory_limit) <= memory_limit:
             with (
                 suppress(NotEnoughMemoryError),
                 limit_text_memory(memory_limit),
             ):  # else it is read in pieces
                 return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.disk_memory_limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
-        in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
+        in_pieces: Table | None = large.open_rankings(
+            data, rows=rows, columns=columns, bad_scores=plan.bad_scores
+        )
         if in_pieces is not None:
             limit = format_bytes(self.disk_memory_limit)
             description = f"disk: rankings are measured in parts of users, {limit} of memory"
@@ -132,7 +129,11 @@ class Reading:
 
     def open_for_engine(self, data: object) -> object:
         """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""
-        return open_in_spark(data) if self.engine == "spark" else data
+        if self.engine != "spark":
+            return data
+        from rankmeter._reading.spark import open_in_spark
+
+        return open_in_spark(data)
 
     @staticmethod
     def describe_engines(tables: Iterable[Table]) -> str:
@@ -147,13 +148,15 @@ class Reading:
 
     def cut(self, tables: Mapping[str, Table]) -> dict[str, Table]:
         """Cut rankings that were opened in pieces into parts of whole users."""
-        return cut_into_parts(tables, self.disk_memory_limit)
+        cut: dict[str, Table] = annex("_large.parts").cut_into_parts(tables, self.disk_memory_limit)
+        return cut
 
     def load_judged_rows(self, table: Table, truth: Table, plan: Plan) -> Table:
         """Load the parts needed for evaluation into memory, if rankings are read in pieces."""
-        keep = _KEEP.get(type(table.rows))
-        if keep is None:
+        if table.rows.in_memory or table.rows.division is not None:
             return table
+        from rankmeter._rankings.spark import collect_judged_in_spark
+
         depths = plan.list_depths().values()
         if None in depths:
             raise UsageError(
@@ -162,7 +165,7 @@ class Reading:
                 option="engine",
             )
         depth = max((depth for depth in depths if depth is not None), default=0)
-        return keep(
+        return collect_judged_in_spark(
             table,
             truth,
             [*plan.metrics_by_alignment()],

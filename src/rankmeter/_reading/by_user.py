@@ -36,6 +36,12 @@ def count_distinct(ids: pl.Series) -> int:
     return len(ids.value_counts())
 
 
+CHANGED = (
+    "a list or dictionary of the rankings or the ground truth has changed since it was read, "
+    "perhaps by another thread: pass a copy of it"
+)
+
+
 class Fold(NamedTuple):
     """A column of ids as fewer values: those of runs of equal ids, or the distinct ones."""
 
@@ -516,3 +522,9 @@ def _sortable_text_expression() -> pl.Expr:
     digits = [str(digit) for digit in range(10)]
     turned = pl.col("id").str.replace_many(digits, digits[::-1])
     return pl.when(negative).then(turned).otherwise(pl.col("id"))
+
+
+def containers_of(rows: AnyRows) -> list[Any] | None:
+    """The containers of Python that hold the items by user; None if nothing of the kind does."""
+    containers: list[Any] | None = getattr(rows, "containers", None)
+    return containers

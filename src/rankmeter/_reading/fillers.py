@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._reading.by_user import InFrame
-from rankmeter._reading.lists import Lists
+from rankmeter._reading.by_user import InFrame, containers_of
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief, counted
@@ -91,10 +90,10 @@ _SHORT = 1000
 
 def _ends(table: Table) -> set[Any] | None:
     """The items at the ends of plain lists; None for others."""
-    rows = table.rows
-    if not isinstance(rows, Lists) or {*map(type, rows.containers)} != {list}:
+    containers = containers_of(table.rows)
+    if containers is None or {*map(type, containers)} != {list}:
         return None
-    return {*map(itemgetter(-1), rows.containers), *map(itemgetter(0), rows.containers)}
+    return {*map(itemgetter(-1), containers), *map(itemgetter(0), containers)}
 
 
 def _count_filled_lists(filler: Any, table: Table, *, alone: bool = False) -> int:
@@ -105,14 +104,14 @@ def _count_filled_lists(filler: Any, table: Table, *, alone: bool = False) -> in
     rows = table.rows
     if not len(rows):
         return 0
-    if isinstance(rows, Lists):
-        if isinstance(rows.containers[0], dict):
-            full = [items for items in rows.containers if filler in items]
+    if (containers := containers_of(rows)) is not None:
+        if isinstance(containers[0], dict):
+            full = [items for items in containers if filler in items]
             lowest = all(items[filler] == min(items.values()) for items in full)
             if alone:
                 lowest = lowest and all(_has_single_minimum(items.values()) for items in full)
             return len(full) if lowest and len(full) > 1 else 0
-        lists = [items for items in rows.containers if type(items) is list]
+        lists = [items for items in containers if type(items) is list]
         return max(_count_lists_with_end(filler, end, lists) for end in (-1, 0))
     if rows.is_index or not rows.has_lists or table.order == "rank":
         return 0
@@ -158,8 +157,8 @@ def _count_lists_with_end(filler: Any, end: int, lists: Sequence[Sequence[Any]])
 
 def _has_lists(table: Table) -> bool:
     """Whether the items of a user have an order; a set has no end."""
-    rows = table.rows
-    return not isinstance(rows, Lists) or list in {*map(type, rows.containers)}
+    containers = containers_of(table.rows)
+    return containers is None or list in {*map(type, containers)}
 
 
 def _extremes(table: Table) -> tuple[int, int]:
@@ -185,7 +184,6 @@ def _are_like_rows_of_an_array(table: Table) -> bool:
 
 
 def _has_item(item: int, table: Table) -> bool:
-    rows = table.rows
-    if isinstance(rows, Lists):
-        return any(item in container for container in rows.containers)
-    return bool(np.any(rows.items().to_integers() == item))
+    if (containers := containers_of(table.rows)) is not None:
+        return any(item in container for container in containers)
+    return bool(np.any(table.rows.items().to_integers() == item))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter import _native
-from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_if_few
+from rankmeter._reading.by_user import CHANGED, ByUser, Ids, IdType, Objects, to_objects_if_few
 from rankmeter.errors import DataError
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
@@ -20,10 +20,6 @@ _PLAIN = frozenset({list, set, frozenset})
 _TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that of an enumeration
 _WHOLE = frozenset({int, np.int64, np.int32})
 _REAL = frozenset({float, np.float64, np.float32})
-CHANGED = (
-    "a list or dictionary of the rankings or the ground truth has changed since it was read, "
-    "perhaps by another thread: pass a copy of it"
-)
 _EXACT = 2**53  # integers up to here have a float
 
 

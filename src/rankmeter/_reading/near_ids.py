@@ -10,8 +10,7 @@ from itertools import chain
 
 import numpy as np
 
-from rankmeter._reading.by_user import Ids
-from rankmeter._reading.lists import Lists
+from rankmeter._reading.by_user import Ids, containers_of
 from rankmeter._reading.table import Table
 from rankmeter.errors._checks import brief, counted
 
@@ -133,9 +132,9 @@ _MOST = 0.9
 
 def _some_ids(table: Table, role: str) -> Iterable[str]:
     rows = table.rows
-    if role == "item" and isinstance(rows, Lists):
+    if role == "item" and (containers := containers_of(rows)) is not None:
         step = 1 + len(rows) // _SOME
-        return chain.from_iterable(rows.containers[::step])
+        return chain.from_iterable(containers[::step])
     ids = _ids(table, role)
     step = 1 + len(ids) // _SOME
     return ids if step == 1 else ids.take(np.arange(0, len(ids), step))
