@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._cli._trec_eval._report import report_lines
 from rankmeter._formats.files import ENCODING
 from rankmeter._formats.json import _read_flat_rows
 from rankmeter._formats.text import Text
@@ -279,6 +278,7 @@ LATIN = (
 )
 
 
+@pytest.mark.annex("trec_eval")
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
 def test_the_drop_in_matches_orders_and_writes_bytes(encoding, tmp_path):
     from click.testing import CliRunner
@@ -305,7 +305,10 @@ def test_outside_of_the_drop_in_text_is_utf_8(tmp_path):
         read_truth(path)
 
 
+@pytest.mark.annex("trec_eval")
 def test_names_of_other_encodings_do_not_match_in_the_drop_in(tmp_path):
+    from rankmeter._cli._trec_eval._report import report_lines
+
     qrels = write(tmp_path / "qrels", LATIN[0].encode("latin-1"))
     run = write(tmp_path / "run", "1 Q0 Jos\xe9 1 2.0 t\n")
     assert list(report_lines(str(qrels), str(run), ["recip_rank"], complete=True)) == [

@@ -68,15 +68,15 @@ class Reading:
         if self.engine == "memory" or (self.engine == "auto" and not can_be_large(data)):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))
-        large = annex("_large.opened")
-        if self.engine == "auto" and large.estimate_memory(data, memory_limit) <= memory_limit:
+        estimate = annex("_large.opened").estimate_memory
+        if self.engine == "auto" and estimate(data, memory_limit) <= memory_limit:
             with (
                 suppress(NotEnoughMemoryError),
                 limit_text_memory(memory_limit),
             ):  # else it is read in pieces
                 return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.disk_memory_limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
-        in_pieces: Table | None = large.open_rankings(
+        in_pieces: Table | None = annex("_large.opened").open_rankings(
             data, rows=rows, columns=columns, bad_scores=plan.bad_scores
         )
         if in_pieces is not None:
