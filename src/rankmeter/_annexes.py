@@ -77,7 +77,6 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
             "tests/cli/test_reference_trec.py",
             "tests/cli/test_trec_eval.py",
             "tests/cli/test_trec_eval_report.py",
-            "tests/reference_trec.py",
         ],
         "needs": [],
     },

@@ -25,16 +25,18 @@ from rankmeter.errors._checks import brief
 class Form(NamedTuple):
     """Accepted input form, and the function that reads it.
 
-    Its module is imported when the first data of this form are read.
+    The function can be named with its module, which is then imported with the first data.
     """
 
     name: str
     recognize: Callable[[Any], bool]
-    reader: str
+    reader: str | Callable[[Any, Side], Columns]
     can_be_large: bool = False  # larger than memory, as it is read from disk
 
     def read(self, data: object, side: Side) -> Columns:
         """Read data of this form."""
+        if not isinstance(self.reader, str):
+            return self.reader(data, side)
         module, _, function = self.reader.rpartition(".")
         read: Callable[[object, Side], Columns] = getattr(annex(module), function)
         return read(data, side)
