@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 from rankmeter._choices import SHARED_RANKS, TieRule
-from rankmeter._engine import choose, parts
+from rankmeter._large import parts
 from rankmeter._rankings import ties as tie_rules
 from rankmeter.metrics import Metric
 from rankmeter.testing import variants
@@ -67,7 +67,7 @@ def held(frame, engine):
 def parts_of(rows):
     """Cut what the engine ``disk`` reads into parts of a few rows, and not of millions."""
     small = partial(parts.cut_into_parts, rows=rows)
-    with patch.object(choose, "cut_into_parts", small):
+    with patch.object(parts, "cut_into_parts", small):
         yield
 
 

@@ -70,6 +70,21 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
         ],
         "needs": [],
     },
+    "trec_eval": {
+        "folders": ["_cli/_trec_eval", "_cli/trec_eval.py"],
+        "tests": [
+            "tests/cli/test_pytrec_eval.py",
+            "tests/cli/test_reference_trec.py",
+            "tests/cli/test_trec_eval.py",
+            "tests/cli/test_trec_eval_report.py",
+        ],
+        "needs": [],
+    },
+    "adapters": {
+        "folders": ["ir_measures.py", "pyterrier.py"],
+        "tests": ["tests/evaluation/test_retrieval_tools.py"],
+        "needs": [],
+    },
 }
 """Each annex: its folders and files in the package; its tests, files or the names of docstrings
 whose examples use it (single tests in other files have the mark ``annex``); the annexes that it

@@ -54,7 +54,10 @@ def python(code, *words, **more):
         ("evaluate", "tiny.run", "tiny.qrels"),
         ("evaluate", "tiny.csv", "truth.csv"),
         ("evaluate", "tiny.run", "tiny.qrels", "-m", "ndcg@10", "--json"),
-        ("trec_eval", "tiny.qrels", "tiny.run", "-m", "ndcg_cut.10"),
+        pytest.param(
+            ("trec_eval", "tiny.qrels", "tiny.run", "-m", "ndcg_cut.10"),
+            marks=pytest.mark.annex("trec_eval"),
+        ),
     ],
 )
 def test_tiny_files_are_evaluated_with_few_imports(folder, words):
@@ -72,8 +75,11 @@ def test_tiny_files_are_evaluated_with_few_imports(folder, words):
     [
         ("evaluate", "tiny.run", "tiny.qrels"),
         ("evaluate", "tiny.run", "tiny.qrels", "-m", "ndcg@10,map,rr", "--ties", "text", "--json"),
-        ("trec_eval", "tiny.qrels", "untied.run", "-q", "-c"),
-        ("trec_eval", "tiny.qrels", "tied.run"),
+        pytest.param(
+            ("trec_eval", "tiny.qrels", "untied.run", "-q", "-c"),
+            marks=pytest.mark.annex("trec_eval"),
+        ),
+        pytest.param(("trec_eval", "tiny.qrels", "tied.run"), marks=pytest.mark.annex("trec_eval")),
     ],
 )
 def test_trec_files_are_evaluated_without_polars(folder, words):

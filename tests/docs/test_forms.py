@@ -34,7 +34,7 @@ def test_every_accepted_form_of_data_has_an_example(reader, monkeypatch):
             seen.add(form.name)
             return form.read(data, side)
 
-        return form._replace(read=read)
+        return form._replace(reader=read)
 
     monkeypatch.setattr(_forms, "FORMS", tuple(map(watched, _forms.FORMS)))
     run_python(DOCS / "guide" / "data.md")

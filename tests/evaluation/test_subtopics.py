@@ -161,6 +161,7 @@ def test_all_categories_are_not_known_without_items():
 
 
 @pytest.mark.once
+@pytest.mark.annex("adapters")
 def test_the_provider_of_ir_measures_takes_the_last_judgment_for_other_measures():
     ir_measures = pytest.importorskip("ir_measures")
     judgments = [("q1", "a", 2, "1"), ("q1", "a", 0, "2"), ("q1", "b", 1, None)]

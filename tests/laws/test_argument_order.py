@@ -82,7 +82,12 @@ def workspace(tmp_path, monkeypatch):
         (["compare", "pop.csv", "a=test set.csv", "b=svd.csv"], 3, "swapped"),
         (["evaluate", "test set.csv", "pop.csv"], 3, "swapped"),
         (["evaluate", "qrels.trec", "run.trec"], 3, "swapped"),
-        (["trec_eval", "run.trec", "qrels.trec"], 3, "swapped"),
+        pytest.param(
+            ["trec_eval", "run.trec", "qrels.trec"],
+            3,
+            "swapped",
+            marks=pytest.mark.annex("trec_eval"),
+        ),
     ],
 )
 def test_files_in_the_wrong_order(workspace, line, code, says):

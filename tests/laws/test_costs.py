@@ -185,7 +185,7 @@ class OneUserAtATime:
                     Block(
                         only(truth, user),
                         {n: only(t, user) for n, t in systems.items()},
-                        tables=known,
+                        side_tables=lambda: known,
                     ).score(plan)
                     for user in users
                 ]

@@ -11,7 +11,6 @@ import pytest
 
 import rankmeter as rm
 from rankmeter import _native
-from rankmeter._cli._trec_eval._report import report_lines
 from rankmeter._rankings.codes import Codes
 from rankmeter._reading.lists import PythonLists
 
@@ -176,7 +175,9 @@ def test_grades_with_many_ties_are_seen_without_the_items(monkeypatch):
 
 
 @pytest.mark.skipif(_native.native is None, reason="not compiled")
-@pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
+@pytest.mark.parametrize(
+    "name", ["evaluate", pytest.param("trec_eval", marks=pytest.mark.annex("trec_eval"))]
+)
 def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeypatch):
     rankings, truth = frames(300, length=50, strings=True, shuffled=False)
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
@@ -186,17 +187,21 @@ def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeyp
         "\n".join(truth.sort("user").select(pl.format("{} 0 {} 1", "user", "item")).to_series())
     )
     measures = ["ndcg_cut.10", "map", "P.5"]
-    works = {
-        "evaluate": lambda: rm.evaluate(run, qrels, METRICS),
-        "trec_eval": lambda: [*report_lines(str(qrels), str(run), measures)],
-    }
-    works[name]()
+
+    def work():
+        if name == "evaluate":
+            return rm.evaluate(run, qrels, METRICS)
+        from rankmeter._cli._trec_eval._report import report_lines
+
+        return [*report_lines(str(qrels), str(run), measures)]
+
+    work()
     written, gather = [], _native.native.gather
     native = SimpleNamespace(**vars(_native.native))
     native.gather = lambda content, ids: written.append(len(ids)) or gather(content, ids)
     monkeypatch.setattr(_native, "native", native)
     monkeypatch.setattr(pl, "scan_csv", None)
-    done = Work(works[name], monkeypatch)
+    done = Work(work, monkeypatch)
     assert written[:2] == [300, 300]  # the users of both files
     assert all(n <= 500 for n in written[2:])  # ids whose spelling is looked at
     assert not any(done.queries.values())

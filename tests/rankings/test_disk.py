@@ -174,7 +174,7 @@ def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
     rankings.write_parquet(path)
     assert rm.evaluate(path, truth).plan.engine == ""
     for name in ("PER_ROW", "PER_ROW_OF_NUMBERS"):
-        monkeypatch.setattr(f"rankmeter._reading.opened.{name}", 2**20)
+        monkeypatch.setattr(f"rankmeter._large.opened.{name}", 2**20)
     for form in (path, str(tmp_path), pl.scan_parquet(path), ds.dataset(path)):
         plan = rm.evaluate(form, truth, memory="64MiB").plan
         assert plan.engine == "disk: rankings are measured in parts of users, 67.1 MB of memory"

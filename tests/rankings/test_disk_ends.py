@@ -24,7 +24,7 @@ def test_nothing_is_left_behind_after_a_signal(number, tmp_path):
         "import os, signal, sys\n"
         # Which a shell ignores in the background.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from rankmeter._engine import parts\n"
+        "from rankmeter._large import parts\n"
         "from rankmeter.__main__ import main\n"
         "original = parts._divide\n"
         "def divide(*args):\n"

@@ -21,14 +21,14 @@ from test_disk import named, outcome, some
 
 import rankmeter as rm
 from rankmeter._choices import CHOICES
-from rankmeter._engine import parts
 from rankmeter._engine.memory import Memory
-from rankmeter._engine.parts import cut_into_parts
 from rankmeter._engine.side import NO_SIDE
 from rankmeter._files import report_progress_to, with_progress
+from rankmeter._large import parts
+from rankmeter._large.chunks import Spool
+from rankmeter._large.opened import Pieces, open_rankings
+from rankmeter._large.parts import cut_into_parts
 from rankmeter._reading import orders
-from rankmeter._reading.chunks import Spool
-from rankmeter._reading.opened import Pieces, open_rankings
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions import convention_names
@@ -202,9 +202,7 @@ def test_bad_text_is_named_with_its_lines(tmp_path):
 @pytest.fixture
 def small_pieces(monkeypatch):
     monkeypatch.setattr("rankmeter._engine.choose._LARGEST_PIECE", 500)
-    monkeypatch.setattr(
-        "rankmeter._engine.choose.cut_into_parts", partial(cut_into_parts, rows=700)
-    )
+    monkeypatch.setattr("rankmeter._large.parts.cut_into_parts", partial(cut_into_parts, rows=700))
 
 
 @pytest.mark.usefixtures("small_pieces")

@@ -30,9 +30,9 @@ import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._choices import CHOICES
 from rankmeter._engine import open_data
-from rankmeter._engine.spark import count_rows
+from rankmeter._large.opened import open_spark
+from rankmeter._large.spark import count_rows
 from rankmeter._rankings.ties import ORDERED
-from rankmeter._reading.opened import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.spark import _translate_query_errors, send_frame
 from rankmeter._reading.table import unify_all_id_types
@@ -646,7 +646,7 @@ def test_metrics_of_the_user_are_sent_to_the_tasks(spark):
 
 @pytest.mark.once
 def test_another_version_on_the_executors_is_an_error(spark, monkeypatch):
-    monkeypatch.setattr("rankmeter._engine.spark._Work.__init__.__defaults__", ("0.8",))
+    monkeypatch.setattr("rankmeter._large.spark._Work.__init__.__defaults__", ("0.8",))
     rankings, truth = some(300)
     with pytest.raises(MissingDependencyError, match=r"have rankmeter .*, and the driver has 0\.8"):
         rm.evaluate(in_spark(spark, rankings), truth)

@@ -12,7 +12,8 @@ import pyarrow.dataset
 import pytest
 
 import rankmeter as rm
-from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
+from rankmeter._reading.read import read_interactions, read_rankings, read_truth
+from rankmeter._reading.records import is_records
 from rankmeter.errors import ColumnError, DataError, DuplicateError, InvalidValueError, UsageError
 
 RUN = {"q1": {"d1": 0.5, "x": 0.875}, "q2": {"d3": 0.75, "y": 0.25}}

@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankmeter as rm
-from rankmeter._reading import files as _files
-from rankmeter._reading import parquet
-from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
+from rankmeter._formats import files as _files
+from rankmeter._formats import parquet
+from rankmeter._reading.read import read_interactions, read_rankings, read_truth
+from rankmeter._reading.records import is_records
 from rankmeter.errors import (
     ColumnError,
     DataError,

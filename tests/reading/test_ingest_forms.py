@@ -15,7 +15,8 @@ from scipy import sparse
 
 import rankmeter as rm
 from rankmeter._reading.forms import FORMS, read_columns
-from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
+from rankmeter._reading.read import read_interactions, read_rankings, read_truth
+from rankmeter._reading.records import is_records
 from rankmeter.errors import ColumnError, DataError, DuplicateError, IdTypeError
 
 USERS = [0, 0, 0, 1, 1]

@@ -11,11 +11,7 @@ import pytest
 import rankmeter as rm
 from rankmeter._reading import memory as _memory
 from rankmeter._reading.read import read_interactions, read_rankings, read_truth
-from rankmeter.errors import (
-    DataError,
-    FileFormatError,
-    NotEnoughMemoryError,
-)
+from rankmeter.errors import DataError, FileFormatError, NotEnoughMemoryError
 
 GB = 10**9
 
@@ -220,7 +216,7 @@ def test_no_more_is_decompressed_than_there_is_memory_for(tmp_path, monkeypatch)
     pieces = []
     check = _memory.check_memory
     monkeypatch.setattr(
-        "rankmeter._reading.files.check_memory", lambda *args: [pieces.append(args), check(*args)]
+        "rankmeter._formats.files.check_memory", lambda *args: [pieces.append(args), check(*args)]
     )
     with pytest.raises(
         NotEnoughMemoryError, match=r"bomb\.csv\.gz .*hold 12\.6 MB or more of text"

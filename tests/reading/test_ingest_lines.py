@@ -18,15 +18,14 @@ import polars as pl
 import pytest
 
 from rankmeter import _native, compare, evaluate
-from rankmeter._cli._trec_eval._files import _last_nonblank_line
-from rankmeter._cli._trec_eval._report import report_lines
-from rankmeter._reading import files as _files
-from rankmeter._reading import lines as _lines
+from rankmeter._annexes import ANNEXES
+from rankmeter._formats import files as _files
+from rankmeter._formats import lines as _lines
+from rankmeter._formats import text as _text
+from rankmeter._formats.lines import SPAN, Lines, Spans
+from rankmeter._formats.text import Text, file_state
 from rankmeter._reading import memory as _memory
-from rankmeter._reading import text as _text
-from rankmeter._reading.lines import SPAN, Lines, Spans
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.text import Text, file_state
 from rankmeter.errors import FileFormatError, NotEnoughMemoryError, RankmeterError
 
 COMPILES = shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists()
@@ -209,6 +208,13 @@ def evaluated(rankings, truth, **options):
     return found.to_json(), per_user.to_dicts(), per_user.schema
 
 
+def reported(rankings, truth, *more, **options):
+    """What the command trec_eval prints."""
+    from rankmeter._cli._trec_eval._report import report_lines
+
+    return [*report_lines(str(truth), str(rankings), *more, **options)]
+
+
 def tables(*files):
     """The rows of both sides as they are read."""
     for read, file in zip((read_rankings, read_truth), files, strict=False):
@@ -238,15 +244,14 @@ def test_compiled_code_finds_what_polars_finds(seed, tmp_path, monkeypatch):
         lambda: evaluated(run, pl.DataFrame({"user": topics, "item": ["a"] * len(topics)})),
         lambda: evaluated(run, qrels, relevant=">=2", depth=3),
         lambda: evaluate(run, qrels, "coverage@2").to_json(),
-        *(
-            lambda more=more: [
-                *report_lines(
-                    str(qrels), str(run), ["all_trec", "relstring"], per_topic=True, **more
-                )
-            ]
-            for more in ({}, {"complete": True}, {"judged_only": True}, {"depth": 2}, {"level": 2})
-        ),
     ]
+    if "trec_eval" in ANNEXES:
+        calls += [
+            lambda more=more: reported(
+                run, qrels, ["all_trec", "relstring"], per_topic=True, **more
+            )
+            for more in ({}, {"complete": True}, {"judged_only": True}, {"depth": 2}, {"level": 2})
+        ]
     monkeypatch.setattr(_lines, "_PER_THREAD", draw.choice([8, 40, 2**20]))
     monkeypatch.setattr(_lines, "_PIECE", draw.choice([4, 50, 2**20]))
     monkeypatch.setattr(_files, "_LARGE", draw.choice([1, 2**20]))
@@ -344,7 +349,9 @@ def test_a_file_that_changes_is_read_again(when, more, tmp_path, monkeypatch):
     assert found == [*tables(path)]
 
 
-@pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
+@pytest.mark.parametrize(
+    "name", ["evaluate", pytest.param("trec_eval", marks=pytest.mark.annex("trec_eval"))]
+)
 @pytest.mark.parametrize("when", ["at once", "later", "last"])
 def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeypatch):
     monkeypatch.setattr(_files, "_LARGE", 1)
@@ -373,13 +380,17 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
         monkeypatch.setattr(_lines._Scan, "read_lines", lines_before)
     else:
         monkeypatch.setattr(_files, "open_large_text", gone)
-        monkeypatch.setattr("rankmeter._cli._trec_eval._files.open_large_text", gone)
-    call = evaluated if name == "evaluate" else lambda *of: [*report_lines(*map(str, of[::-1]))]
+        if name == "trec_eval":
+            monkeypatch.setattr("rankmeter._cli._trec_eval._files.open_large_text", gone)
+    call = evaluated if name == "evaluate" else reported
     with pytest.raises(FileFormatError, match=r"a\.(run|qrels) cannot be read: No such file"):
         call(run, qrels)
 
 
-def test_a_large_file_that_becomes_empty_is_said_to_be(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "name", ["evaluate", pytest.param("trec_eval", marks=pytest.mark.annex("trec_eval"))]
+)
+def test_a_large_file_that_becomes_empty_is_said_to_be(name, tmp_path, monkeypatch):
     monkeypatch.setattr(_files, "_LARGE", 1)
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
     qrels.write_bytes(b"q 0 b 1\n")
@@ -392,11 +403,11 @@ def test_a_large_file_that_becomes_empty_is_said_to_be(tmp_path, monkeypatch):
         return given
 
     monkeypatch.setattr(_files, "open_large_text", emptied)
-    monkeypatch.setattr("rankmeter._cli._trec_eval._files.open_large_text", emptied)
-    for call in (lambda: evaluated(run, qrels), lambda: [*report_lines(str(qrels), str(run))]):
-        run.write_bytes(PLAIN_FILES["spaces"])
-        with pytest.raises(FileFormatError, match=r"a\.run is empty"):
-            call()
+    if name == "trec_eval":
+        monkeypatch.setattr("rankmeter._cli._trec_eval._files.open_large_text", emptied)
+    run.write_bytes(PLAIN_FILES["spaces"])
+    with pytest.raises(FileFormatError, match=r"a\.run is empty"):
+        (evaluated if name == "evaluate" else reported)(run, qrels)
 
 
 def test_only_large_plain_files_stay_on_disk(tmp_path, monkeypatch):
@@ -416,17 +427,18 @@ def test_only_large_plain_files_stay_on_disk(tmp_path, monkeypatch):
         assert _files.read_text(path).is_unread == on_disk, name
 
 
+@pytest.mark.annex("trec_eval")
 def test_comments_of_a_large_file_are_no_lines(tmp_path, monkeypatch):
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
     run.write_bytes(PLAIN_FILES["spaces"] + b"# the end\n")
     qrels.write_bytes(b"# the start\nq 0 b 1\n")
-    wanted = [*report_lines(str(qrels), str(run), per_topic=True)]
+    wanted = reported(run, qrels, per_topic=True)
     assert ["runid", "all", "t"] in [line.split() for line in wanted]
     monkeypatch.setattr(_files, "_LARGE", 1)
-    assert [*report_lines(str(qrels), str(run), per_topic=True)] == wanted
+    assert reported(run, qrels, per_topic=True) == wanted
     run.write_bytes(b"# nothing\n" * 9)
     with pytest.raises(FileFormatError, match="is empty"):
-        [*report_lines(str(qrels), str(run))]
+        reported(run, qrels)
 
 
 def test_a_large_file_is_refused_if_its_lines_do_not_fit(tmp_path, monkeypatch):
@@ -761,8 +773,11 @@ def test_where_topics_begin_in_a_piece(content, second):
         )
 
 
+@pytest.mark.annex("trec_eval")
 @pytest.mark.parametrize("size", [1, 15, 16, 17, 4096])
 def test_the_last_line_is_found_from_the_end(size):
+    from rankmeter._cli._trec_eval._files import _last_nonblank_line
+
     lines = b"q Q0 a 1 2 t\nq Q0 b 2 1 " + b"x" * size
     for end in (b"", b"\n", b"\n\n \n", b" \t\n" * 50):
         assert _last_nonblank_line(Text("run", lines + end)) == lines.split(b"\n")[1]

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from rankmeter._reading.by_user import IdSeries, InFrame
-from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
+from rankmeter._reading.read import read_interactions, read_rankings, read_truth
+from rankmeter._reading.records import is_records
 from rankmeter._reading.table import (
     Origin,
     Table,
@@ -395,7 +396,8 @@ def test_a_sparse_matrix_reads_as_its_entries(cells):
 def test_reading_plain_data_imports_none_of_the_optional_packages():
     code = """
 import sys
-from rankmeter._reading.read import is_records, read_rankings, read_truth
+from rankmeter._reading.read import read_rankings, read_truth
+from rankmeter._reading.records import is_records
 from rankmeter._reading.table import unify_id_types
 data = {"u": ["a"]}
 unify_id_types(read_rankings(data), read_truth([{"user": "u", "item": "a"}]))

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from rankmeter._reading.text import Text, _read_any_rows, _read_plain_rows
-from rankmeter._reading.trec import _read_any_lines, _read_plain_lines
+from rankmeter._formats.text import Text, _read_any_rows, _read_plain_rows
+from rankmeter._formats.trec import _read_any_lines, _read_plain_lines
 
 RUN = (["qid", "Q0", "docid", "rank", "score", "tag"], ["qid", "docid", "score"])
 QRELS = (["qid", "0", "docid", "rel"], ["qid", "docid", "rel"])

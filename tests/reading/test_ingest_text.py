@@ -11,15 +11,15 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from rankmeter._cli._trec_eval._report import report_lines
-from rankmeter._reading.files import ENCODING
-from rankmeter._reading.json import _read_flat_rows
+from rankmeter._formats.files import ENCODING
+from rankmeter._formats.json import _read_flat_rows
+from rankmeter._formats.text import Text
+from rankmeter._formats.trec import detect_trec_format
+from rankmeter._large.opened import open_rankings
 from rankmeter._reading.keyed import read_users
-from rankmeter._reading.opened import open_rankings
-from rankmeter._reading.read import is_records, read_interactions, read_rankings, read_truth
+from rankmeter._reading.read import read_interactions, read_rankings, read_truth
+from rankmeter._reading.records import is_records
 from rankmeter._reading.table import unify_id_types
-from rankmeter._reading.text import Text
-from rankmeter._reading.trec import detect_trec_format
 from rankmeter.errors import (
     ColumnError,
     DataError,
@@ -278,6 +278,7 @@ LATIN = (
 )
 
 
+@pytest.mark.annex("trec_eval")
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
 def test_the_drop_in_matches_orders_and_writes_bytes(encoding, tmp_path):
     from click.testing import CliRunner
@@ -304,7 +305,10 @@ def test_outside_of_the_drop_in_text_is_utf_8(tmp_path):
         read_truth(path)
 
 
+@pytest.mark.annex("trec_eval")
 def test_names_of_other_encodings_do_not_match_in_the_drop_in(tmp_path):
+    from rankmeter._cli._trec_eval._report import report_lines
+
     qrels = write(tmp_path / "qrels", LATIN[0].encode("latin-1"))
     run = write(tmp_path / "run", "1 Q0 Jos\xe9 1 2.0 t\n")
     assert list(report_lines(str(qrels), str(run), ["recip_rank"], complete=True)) == [

@@ -262,7 +262,7 @@ def _choose_encoding(ctx: click.Context, param: click.Parameter, name: str | Non
     """Read all text files of this command in an encoding."""
     if name is None or ctx.resilient_parsing:
         return
-    from rankmeter._reading.files import ENCODING
+    from rankmeter._formats.files import ENCODING
 
     try:
         "a".encode(name)

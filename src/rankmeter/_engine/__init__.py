@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rankmeter._annexes import annex
 from rankmeter._engine.memory import Data, Engine, Memory
 from rankmeter._engine.side import NO_SIDE, Side
-from rankmeter._engine.spark import Cluster
 from rankmeter._reading.table import Table
 
 ENGINE: Engine = Memory()
@@ -27,5 +27,6 @@ def open_data(
 ) -> Data:
     """Prepare ground truth and rankings for plans; see `Engine.open`."""
     if any(table.rows.in_cluster for table in systems.values()):
-        return Cluster.open(truth, systems, side)
+        cluster: Data = annex("_large.spark").Cluster.open(truth, systems, side)
+        return cluster
     return ENGINE.open(truth, systems, side=side, keep=keep)

@@ -6,29 +6,31 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from rankmeter._choices import SHARED_RANKS, Alignment
 from rankmeter._engine.scores import UserValues
-from rankmeter._engine.side_tables import SideTables
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray, Span
 from rankmeter._evidence.steps import note_formula, without_notes
 from rankmeter._rankings.align import Aligned, Facts, align, relevant_items
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.ground_truth import Judged, prepare_truth
-from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused
 from rankmeter._rankings.ties import share_ranks
-from rankmeter._reading.lists import CHANGED
+from rankmeter._reading.by_user import CHANGED
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, NotEnoughMemoryError, RankmeterError, UsageError
 from rankmeter.metrics import Ratio, State
 from rankmeter.metrics.long_tail import Border
 from rankmeter.metrics.states import scale_above_chance
+
+if TYPE_CHECKING:
+    from rankmeter._engine.side_tables import SideTables
+    from rankmeter._rankings.listing import Listing
 
 ROUNDING = 1e-12
 """A smaller share of a value than this is nothing to gain."""
@@ -56,15 +58,21 @@ class Block:
         systems: Mapping[str, Table],
         *,
         codes: Codes | None = None,
-        tables: SideTables | None = None,
+        side_tables: Callable[[], SideTables] | None = None,
         keep: bool = False,
     ) -> None:
-        self.truth, self.systems, self.tables, self.keep = truth, systems, tables, keep
+        self.truth, self.systems, self.keep = truth, systems, keep
+        self._side_tables = side_tables
         self._codes = codes or Codes.of_tables(truth, *systems.values())
         self.users = self._codes.users
         self._prepared: dict[tuple[Alignment, bool], Judged] = {}
         self._aligned: dict[tuple[Alignment, str, int | None, bool], Aligned] = {}
         self._evidence: dict[tuple[str, Alignment], Any] = {}
+
+    @property
+    def tables(self) -> SideTables | None:
+        """Evidence about the items, made when it is asked for."""
+        return None if self._side_tables is None else self._side_tables()
 
     def align_system(
         self, name: str, choices: Alignment, depth: int | None = 0, *, with_names: bool = False
@@ -75,7 +83,7 @@ class Block:
         """
         key = choices, name, depth, with_names
         if key not in self._aligned:
-            listing = Listing(self.tables.items, depth) if self.tables and depth != 0 else None
+            listing = self._listing(depth)
             truth = self.prepare_truth(choices, with_names=with_names)
             try:
                 self._aligned[key] = align(self.systems[name], truth, listing)
@@ -84,11 +92,18 @@ class Block:
                     raise DataError(CHANGED)
         return self._aligned[key]
 
+    def _listing(self, depth: int | None) -> Listing | None:
+        if depth == 0 or (tables := self.tables) is None:
+            return None
+        from rankmeter._rankings.listing import Listing
+
+        return Listing(tables.items, depth)
+
     def prepare_truth(self, choices: Alignment, *, with_names: bool = False) -> Judged:
         """Return the ground truth prepared for one alignment, cached."""
         key = choices, with_names
         if key not in self._prepared:
-            names = self.tables.items if self.tables and with_names else None
+            names = self.tables.items if with_names and self.tables else None
             self._prepared[key] = prepare_truth(self.truth, self._codes, choices, names)
         return self._prepared[key]
 
@@ -146,10 +161,10 @@ class Block:
     ) -> Facts:
         """Add counts of special items, in the lists and among the judged items, to facts."""
         counts, aligned = dict(facts.counts), aligned_by(alignment)
-        if self.tables is not None and aligned.lists is not None:
+        if aligned.lists is not None and self.tables is not None:
             counts |= self.tables.count_listed_items(aligned.lists, self._codes, borders)
             counts |= self.tables.count_judged_items(self.prepare_truth(alignment).items)
-        if self.tables is not None and (item := aligned.hits.best.item) is not None:
+        if (item := aligned.hits.best.item) is not None and self.tables is not None:
             counts |= self.tables.count_relevant_items(item, borders)
         return replace(facts, counts=dict(sorted(counts.items())))
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._engine.parts import cut_into_parts
-from rankmeter._engine.spark import count_rows
+from rankmeter._annexes import annex
 from rankmeter._rankings.codes import THREADS
 from rankmeter._rankings.kind import RankingKind
+from rankmeter._reading.forms import can_be_large
+from rankmeter._reading.frames import is_spark
 from rankmeter._reading.memory import available_memory, format_bytes, limit_text_memory
-from rankmeter._reading.opened import estimate_memory, open_rankings, open_spark
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import is_spark, open_in_spark
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import NotEnoughMemoryError, UsageError
@@ -55,7 +54,9 @@ class Reading:
             return self._read_in_memory(data, columns, plan)
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
-            table = open_spark(data, columns=columns, bad_scores=plan.bad_scores)
+            table: Table = annex("_large.opened").open_spark(
+                data, columns=columns, bad_scores=plan.bad_scores
+            )
             description = "spark: parts of users are measured in the cluster"
             return replace(table, origin=replace(table.origin, engine=description))
         if self.engine == "spark":
@@ -64,17 +65,20 @@ class Reading:
                 f"path of Parquet files.",
                 option="engine",
             )
-        if self.engine == "memory" or (self.engine == "auto" and isinstance(data, dict | list)):
+        if self.engine == "memory" or (self.engine == "auto" and not can_be_large(data)):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))
-        if self.engine == "auto" and estimate_memory(data, memory_limit) <= memory_limit:
+        estimate = annex("_large.opened").estimate_memory
+        if self.engine == "auto" and estimate(data, memory_limit) <= memory_limit:
             with (
                 suppress(NotEnoughMemoryError),
                 limit_text_memory(memory_limit),
             ):  # else it is read in pieces
                 return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         rows = min(self.disk_memory_limit // 2 // (THREADS + 1) // _PER_ROW, _LARGEST_PIECE)
-        in_pieces = open_rankings(data, rows=rows, columns=columns, bad_scores=plan.bad_scores)
+        in_pieces: Table | None = annex("_large.opened").open_rankings(
+            data, rows=rows, columns=columns, bad_scores=plan.bad_scores
+        )
         if in_pieces is not None:
             limit = format_bytes(self.disk_memory_limit)
             description = f"disk: rankings are measured in parts of users, {limit} of memory"
@@ -125,7 +129,11 @@ class Reading:
 
     def open_for_engine(self, data: object) -> object:
         """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""
-        return open_in_spark(data) if self.engine == "spark" else data
+        if self.engine != "spark":
+            return data
+        from rankmeter._reading.spark import open_in_spark
+
+        return open_in_spark(data)
 
     @staticmethod
     def describe_engines(tables: Iterable[Table]) -> str:
@@ -141,10 +149,9 @@ class Reading:
     def cut(self, tables: Mapping[str, Table]) -> dict[str, Table]:
         """Cut rankings in pieces into parts of whole users; count rankings in Spark."""
         memory = self.disk_memory_limit
-        return {
-            name: count_rows(table, memory) if table.rows.in_cluster else table
-            for name, table in cut_into_parts(tables, memory).items()
-        }
+        cut: dict[str, Table] = annex("_large.parts").cut_into_parts(tables, memory)
+        in_cluster = [name for name, table in cut.items() if table.rows.in_cluster]
+        return cut | {n: annex("_large.spark").count_rows(cut[n], memory) for n in in_cluster}
 
 
 def parse_engine(engine: Any, memory: Any) -> Reading:

@@ -14,8 +14,6 @@ import polars as pl
 from rankmeter._engine.block import Block
 from rankmeter._engine.scores import UserValues, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
-from rankmeter._engine.side_tables import SideTables
-from rankmeter._files import with_progress
 from rankmeter._rankings.codes import (
     THREADS,
     Share,
@@ -32,6 +30,7 @@ from rankmeter.errors import UsageError
 
 if TYPE_CHECKING:
     from rankmeter._engine.counted import CountedQueries
+    from rankmeter._engine.side_tables import SideTables
 
 
 class Data(Protocol):
@@ -148,7 +147,7 @@ class Memory:
         side: Side = NO_SIDE,
         keep: bool = False,
     ) -> Tables:
-        tables = SideTables(side, systems, truth)
+        side_tables = functools.cache(functools.partial(_side_tables, side, systems, truth))
         rows = truth.height + max((t.height for t in systems.values()), default=0)
         check_memory(rows * PER_MEASURED_ROW, f"Measuring {rows:,} rows of rankings and truth")
         # Items that are not rows are looked up by one thread at a time, in little time.
@@ -157,7 +156,7 @@ class Memory:
         if self.blocks is None and not prefers_one_block:
             viewed = all(map(is_grouped_by_user, systems.values()))
             blocks = _n_blocks(rows, truth.height, viewed=viewed)
-        block = functools.partial(Block, tables=tables, keep=keep)
+        block = functools.partial(Block, side_tables=side_tables, keep=keep)
 
         def build_block(share: Callable[[], Share]) -> Block:
             codes, (truth_of_part, *system_tables) = share()
@@ -173,7 +172,13 @@ class Memory:
             makers = [functools.partial(build_block, share) for share in shares]
         if keep and not in_parts:
             makers = [functools.cache(make) for make in makers]
-        return Tables(truth, dict(systems), tables, makers, self, keep)
+        return Tables(truth, dict(systems), side, side_tables, makers, self, keep)
+
+
+def _side_tables(side: Side, systems: Mapping[str, Table], truth: Table) -> SideTables:
+    from rankmeter._engine.side_tables import SideTables
+
+    return SideTables(side, systems, truth)
 
 
 def _n_blocks(rows: int, judged: int, *, viewed: bool) -> int:
@@ -191,25 +196,28 @@ class Tables:
 
     truth: Table
     systems: Mapping[str, Table]
-    side: SideTables
+    side: Side
+    side_tables: Callable[[], SideTables]
     blocks: Sequence[Callable[[], Block]]  # made when they are needed, and freed if not kept
     engine: Memory
     keep: bool
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles hold the tables, and divide them into blocks again."""
-        open_again = functools.partial(Memory.open, side=self.side.side, keep=self.keep)
+        open_again = functools.partial(Memory.open, side=self.side, keep=self.keep)
         return open_again, (self.engine, self.truth, self.systems)
 
     def select_user(self, user: object, system: str) -> Block:
         systems = {system: _rows_of_user(self.systems[system], user)}
-        return Block(self.truth.rows_of_user(user), systems, tables=self.side, keep=True)
+        return Block(
+            self.truth.rows_of_user(user), systems, side_tables=self.side_tables, keep=True
+        )
 
     def run(self, plan: Plan) -> dict[str, UserValues]:
         """Score all blocks and merge the scores; see `Data.run`."""
         by_block = [block.score(plan) for block in self._aligned_blocks(plan)]
         merged = {name: UserValues.merge(part[name] for part in by_block) for name in self.systems}
-        given = self.side.side
+        given = self.side
         size = given.size if given.catalogue is None else None
         return {
             name: check_whole(plan, scores, self.truth, self.systems[name], size)
@@ -230,6 +238,8 @@ class Tables:
         aligned = map_in_threads(align_block, len(self.blocks), min(ahead, THREADS))
         if all(one.in_memory for one in rows):
             return aligned
+        from rankmeter._files import with_progress
+
         n_rows = sum(one.n_rows for one in rows)
         return with_progress(aligned, "2 of 2: measuring", len(self.blocks), n_rows)
 

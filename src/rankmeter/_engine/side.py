@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from rankmeter._reading.by_user import IdSeries
-from rankmeter._reading.collapse import Collapse, read_collapse
-from rankmeter._reading.items import Items, read_item_ids, read_item_numbers, read_items
-from rankmeter._reading.keyed import Keyed, fit_ids
 from rankmeter._reading.read import Interactions, read_rankings
 from rankmeter._reading.table import Table
-from rankmeter.errors import DataError, InvalidValueError
-from rankmeter.errors._checks import brief, check_integer, counted
+from rankmeter.errors import DataError
+from rankmeter.errors._checks import check_integer, counted
+
+if TYPE_CHECKING:
+    from rankmeter._reading.collapse import Collapse
+    from rankmeter._reading.items import Items
+    from rankmeter._reading.keyed import Keyed
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +53,12 @@ class Given:
     @cached_property
     def features(self) -> Items | None:
         """Categories or features of the items."""
-        read = None if self.items is None else read_items(self.items)
-        if read is not None and not len(read.ids):
+        if self.items is None:
+            return None
+        from rankmeter._reading.items import read_items
+
+        read = read_items(self.items)
+        if not len(read.ids):
             raise DataError("items= has no items")
         return read
 
@@ -69,6 +75,8 @@ class Given:
         """The items of the catalogue, if `catalogue` is not a number."""
         if self.catalogue is None or self.n_items is not None:
             return None
+        from rankmeter._reading.items import read_item_ids
+
         read = read_item_ids(self.catalogue, "catalogue")
         if not len(read.keys):
             raise DataError("catalogue= has no items")
@@ -82,11 +90,19 @@ class Given:
     @cached_property
     def propensities(self) -> Items | None:
         """Propensities of the items."""
-        return None if self.propensity is None else read_item_numbers(self.propensity, "propensity")
+        if self.propensity is None:
+            return None
+        from rankmeter._reading.items import read_item_numbers
+
+        return read_item_numbers(self.propensity, "propensity")
 
     @cached_property
     def collapse_rule(self) -> Collapse | None:
         """The rule for mapping ranked parts, such as chunks, to whole items."""
+        if self.collapse is None:
+            return None
+        from rankmeter._reading.collapse import read_collapse
+
         return read_collapse(self.collapse)
 
 
@@ -137,54 +153,27 @@ def read_side(
     DataError
         If data cannot be read with certainty, or their ids cannot match the known ones.
     """
+    size = size if inputs.n_items is None else inputs.n_items
+    if all(value is None for value in inputs.arguments().values()):
+        return Side(size=size)
+    from rankmeter._engine.side_ids import fit_frame, fit_items, fit_propensity
+
     train, items, catalogue, baseline, propensity = None, None, None, None, None
     if inputs.interactions is not None:
-        train = _fit_ids(inputs.interactions.frame, inputs.interactions, table)
+        train = fit_frame(inputs.interactions.frame, inputs.interactions, table)
     if inputs.features is not None:
-        items = _fit_items(inputs.features, table)
+        items = fit_items(inputs.features, table)
     if inputs.catalogue_items is not None:
         catalogue = inputs.catalogue_items.fit_keys("item", table)
     if inputs.baseline is not None:
-        rows = _fit_ids(inputs.baseline.frame, inputs.baseline, table)
+        rows = fit_frame(inputs.baseline.frame, inputs.baseline, table)
         no_users = IdSeries(rows["user"].clear())
         baseline = replace(inputs.baseline.with_rows(rows), empty_users=no_users)
     if inputs.propensities is not None:
-        propensity = _fit_propensity(inputs.propensities, table)
+        propensity = fit_propensity(inputs.propensities, table)
     notes = () if items is None else items.notes
     notes += () if inputs.collapse_rule is None else (inputs.collapse_rule.note,)
-    size = size if inputs.n_items is None else inputs.n_items
     if needs_catalogue and train is not None and catalogue is None and size is None:
         catalogue = train["item"].unique()
         notes += (f"catalogue: the {counted(len(catalogue), 'item')} of the training data",)
     return Side(train, items, catalogue, size, baseline, propensity, notes)
-
-
-def _fit_ids(rows: pl.DataFrame, read: Interactions | Table | Items, table: Table) -> pl.DataFrame:
-    """Convert the ids in rows to the id types of a table; `read` is the source of the rows."""
-    return rows.with_columns(
-        fit_ids(rows[role], role, table, read.source, textual=read.textual)
-        for role in ("user", "item")
-        if role in rows.columns
-    )
-
-
-def _fit_propensity(items: Items, table: Table) -> pl.DataFrame:
-    value = items.features[:, 0]
-    wrong = np.flatnonzero(~((value > 0) & (value <= 1)))
-    if wrong.size:
-        raise InvalidValueError(
-            f"{counted(wrong.size, 'propensity', 'propensities')} of {items.source} "
-            f"{'is' if wrong.size == 1 else 'are'} not above 0 and at most 1, for example "
-            f"{value[wrong[0]]:g} of {brief(items.ids[int(wrong[0])])}: it is the probability that "
-            "an item was seen"
-        )
-    return _fit_ids(pl.DataFrame({"item": items.ids, "value": value}), items, table)
-
-
-def _fit_items(items: Items, table: Table) -> Items:
-    frames = (items.ids.to_frame("item"), items.categories, items.titles)
-    ids, categories, titles = (
-        None if frame is None else _fit_ids(frame, items, table) for frame in frames
-    )
-    assert ids is not None
-    return replace(items, ids=ids["item"], categories=categories, titles=titles)

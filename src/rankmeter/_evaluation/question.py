@@ -17,7 +17,6 @@ import polars as pl
 from rankmeter._annexes import annex
 from rankmeter._choices import CHOICES, RELEVANT_FORMS, active_choices, format_value
 from rankmeter._engine.choose import Reading
-from rankmeter._engine.parts import ask_parts
 from rankmeter._engine.side import Given, Side, read_side
 from rankmeter._rankings.kind import RankingKind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
@@ -34,8 +33,6 @@ from rankmeter._reading.doubts import (
 )
 from rankmeter._reading.fillers import filler_caution, filler_error
 from rankmeter._reading.near_ids import near_caution
-from rankmeter._reading.objects import names_row
-from rankmeter._reading.read import is_records, lists_of_records
 from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
 from rankmeter._results.notes import NEGATIVE
 from rankmeter._results.result import Result
@@ -215,7 +212,7 @@ def _with_doubts(table: Table, judged: Table) -> Table:
     if table.rows.division is None:
         texts = [doubt(table, judged) for doubt in _DOUBTS]
     else:
-        refusal, *texts = ask_parts([filler_error, *_DOUBTS], table, judged)
+        refusal, *texts = annex("_large.parts").ask_parts([filler_error, *_DOUBTS], table, judged)
         if refusal:
             raise DataError(refusal)
     for text in texts:
@@ -290,7 +287,11 @@ class Question:
 
     def _holds_truth(self, systems: Mapping[str, object]) -> bool:
         """Whether the only rankings are records with a ground truth that can be read."""
-        if len(systems) != 1 or not is_records(data := next(iter(systems.values()))):
+        if len(systems) != 1:
+            return False
+        from rankmeter._reading.records import is_records
+
+        if not is_records(data := next(iter(systems.values()))):
             return False
         try:
             self.reading.read_truth(data, _columns_by_side(self.columns)["truth"], self.relevant)
@@ -373,6 +374,8 @@ class Question:
 
     def _records(self, systems: Mapping[str, object]) -> object:
         """Return the only rankings, if they are records with lists of both sides."""
+        from rankmeter._reading.records import is_records, lists_of_records
+
         records = next(iter(systems.values()), None)
         lists = lists_of_records(records) if len(systems) == 1 else []
         named = is_records(records)
@@ -532,6 +535,8 @@ def holds_systems(data: object, columns: Mapping[str, Any] | None = None) -> boo
     first = next(iter(data.values()))
     if not isinstance(first, Mapping):
         return True
+    from rankmeter._reading.objects import names_row
+
     is_row = any(isinstance(name, str) and name in first for name in (columns or {}).values())
     return not (is_row or names_row(first, whole=True))
 

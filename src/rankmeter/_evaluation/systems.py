@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -20,8 +20,6 @@ from rankmeter._evaluation.question import (
     results_by_name,
     shared_plan,
 )
-from rankmeter._evaluation.values import compare_stored_values, is_per_user_table
-from rankmeter._reading.read import is_table
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.result import Result
 from rankmeter._results.settings import Correction, Family, Settings, Test
@@ -153,7 +151,7 @@ def compare(
         baseline=baseline, test=test, correction=correction, family=family,
         n_resamples=n_permutations, margin=margin, segments=segments, clusters=clusters,
     )  # fmt: skip
-    stored = truth is None and any(map(is_per_user_table, systems.values()))
+    stored = truth is None and any(map(_holds_stored_values, systems.values()))
     systems = equalize_metric_names(systems)
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     if (results := results_by_name(systems)) or stored:
@@ -205,11 +203,17 @@ def _list_runs(system: object) -> list[object]:
     return [*system] if isinstance(system, list | tuple) else [system]
 
 
+def _holds_stored_values(data: object) -> bool:
+    from rankmeter._evaluation.values import is_per_user_table
+
+    return is_per_user_table(data)
+
+
 def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summary]) -> None:
     """Refuse rankings next to results or stored values."""
     for name, system in systems.items():
         if not all(
-            isinstance(run, Summary) or is_per_user_table(run) for run in _list_runs(system)
+            isinstance(run, Summary) or _holds_stored_values(run) for run in _list_runs(system)
         ):
             other = next(iter(results), "another system")
             raise UsageError(
@@ -233,6 +237,8 @@ def _compare_values(
             return compare_results(evaluated, plan, _with_margins_by_label(settings, plan))
     if metrics is not None:
         raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")
+    from rankmeter._evaluation.values import compare_stored_values
+
     return compare_stored_values(
         systems, Setting() if plan is None else plan, settings, is_complete=True
     )
@@ -263,16 +269,23 @@ def _separate_runs(
     names: dict[str, list[str]] = {}
     columns = columns if isinstance(columns, Mapping) else None  # else refused where it is read
     for name, rankings in systems.items():
-        several = isinstance(rankings, list | tuple) and not is_table(rankings, columns)
-        if not several or not all(map(_are_rankings, rankings)):  # type: ignore[call-overload]
-            rankings = [rankings]  # noqa: PLW2901
-        for number, run in enumerate(rankings, 1):  # type: ignore[arg-type, var-annotated]
-            run_name = str(name) if len(rankings) == 1 else f"{name}, run {number}"  # type: ignore[arg-type]
+        runs = _split_runs(rankings, columns)
+        for number, run in enumerate(runs, 1):
+            run_name = str(name) if len(runs) == 1 else f"{name}, run {number}"
             if run_name in flat:
                 raise UsageError(f"two systems are called {run_name!r}")
             flat[run_name] = run
             names.setdefault(str(name), []).append(run_name)
     return flat, names if len(flat) > len(names) else None
+
+
+def _split_runs(data: object, columns: Mapping[str, Any] | None) -> Sequence[object]:
+    """The runs of a system: those in a list, unless it is a table; else the rankings alone."""
+    if not isinstance(data, list | tuple):
+        return [data]
+    from rankmeter._reading.records import is_table
+
+    return [data] if is_table(data, columns) or not all(map(_are_rankings, data)) else data
 
 
 def _are_rankings(data: object) -> bool:

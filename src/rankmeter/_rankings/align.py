@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from rankmeter._evidence.lists import Lists
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.ground_truth import Judged, contributed_gains
 from rankmeter._rankings.in_memory import Lookup, Rows
-from rankmeter._rankings.listing import Listing
 from rankmeter._rankings.pairs import Refused, user_offsets
 from rankmeter._rankings.parallel import Join, concatenate
 from rankmeter._rankings.rank_counts import RankCounts
@@ -21,6 +21,9 @@ from rankmeter._rankings.rules import Ranking, count_candidates, count_known_can
 from rankmeter._rankings.ties import Placed, assign_ranks
 from rankmeter._reading.by_user import ByUser
 from rankmeter._reading.table import Table
+
+if TYPE_CHECKING:
+    from rankmeter._rankings.listing import Listing
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,11 @@ from rankmeter._rankings.codes import map_in_threads
 from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.tally import Tally, compares_as_text
-from rankmeter._rankings.ties import ORDERED
+from rankmeter._rankings.ties import ORDERED, compares_as_text
 from rankmeter._reading.by_user import Ids, IdSeries, id_sort_keys
+
+if TYPE_CHECKING:
+    from rankmeter._rankings.tally import Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +235,8 @@ def count_compiled(
 
 def _tally_by_definition(c: Candidates, t: Marks, rules: Sequence[TieRule] = ()) -> Tally:
     """Count the candidates of the marks' users by the definition, in Python."""
+    from rankmeter._rankings.tally import Tally
+
     user, rows = c.rows_of_users(np.flatnonzero(np.bincount(t.user)))
     value = c.value[rows]
     if c.falling:

@@ -18,6 +18,8 @@ from rankmeter._reading.by_user import to_series
 from rankmeter._reading.table import Table
 from rankmeter.errors._checks import brief
 
+_AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
+
 Keys = npt.NDArray[np.uint64]
 
 BITS = 64
@@ -232,3 +234,22 @@ def merge_judgments(judged: pl.DataFrame, choices: Alignment) -> pl.DataFrame:
     keys = [name for name in judged.columns if name != "gain"]
     groups = judged.group_by(keys, maintain_order=True)
     return groups.agg(gain.n_unique().alias("values"), kept_gain)
+
+
+def search_segments(
+    value: npt.NDArray[Any],
+    limit: npt.NDArray[Any],
+    begin: IntArray,
+    end: IntArray,
+    before: np.ufunc,
+) -> IntArray:
+    """Search sorted segments in one pass: the end of the values before each `limit`."""
+    ends, longest = begin.copy(), int((end - begin).max(initial=0))
+    for start in range(0, ends.size, _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        for power in reversed(range(longest.bit_length())):
+            further = ends[part] + (1 << power)
+            right = before(value.take(further - 1, mode="clip"), limit[part])
+            right &= further <= end[part]
+            ends[part] += right.astype(np.int64) << power  # without branches
+    return ends

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -19,16 +19,21 @@ from rankmeter._evidence.lists import Lists
 from rankmeter._rankings.counts import Candidates, count_at_marks
 from rankmeter._rankings.ground_truth import Judged, perfect_hits
 from rankmeter._rankings.in_memory import Rows
-from rankmeter._rankings.listing import Listing, list_first_candidates
 from rankmeter._rankings.marks import Marks
-from rankmeter._rankings.pairs import Refused, are_self_items
+from rankmeter._rankings.pairs import (
+    Refused,
+    are_self_items,
+    search_segments,
+)
 from rankmeter._rankings.parallel import concatenate_fields
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.tally import search_segments
 from rankmeter._rankings.ties import cut_counts
 from rankmeter._reading.by_user import to_series
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
+
+if TYPE_CHECKING:
+    from rankmeter._rankings.listing import Listing
 
 
 class Ranking(Protocol):
@@ -271,6 +276,8 @@ class _Rules:
 
     def list_first_candidates(self, listing: Listing) -> Lists:
         """List the first candidates of each user after the rules."""
+        from rankmeter._rankings.listing import list_first_candidates
+
         ranking, marks, choices = self.ranking, self.marks, self.judged.choices
         if self.candidates is None:
             top = cast("Rows", ranking).top(listing.depth, self.removed)

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._rankings.marks import Marks
-from rankmeter._rankings.pairs import user_offsets
+from rankmeter._rankings.pairs import search_segments, user_offsets
+from rankmeter._rankings.ties import compares_as_text
 from rankmeter._reading.by_user import Ids, joint_id_sort_keys
-
-_AT_ONCE = 2**15  # numbers, so that the steps of a search stay in the cache
 
 
 class Tally:
@@ -128,27 +126,3 @@ def _item_sort_numbers(ids: Sequence[Ids], ties: TieRule) -> _Pair:
     if "descending" in ties:
         key = ~key
     return key[: len(ids[0])], key[len(ids[0]) :]
-
-
-def search_segments(
-    value: npt.NDArray[Any],
-    limit: npt.NDArray[Any],
-    begin: IntArray,
-    end: IntArray,
-    before: np.ufunc,
-) -> IntArray:
-    """Search sorted segments in one pass: the end of the values before each `limit`."""
-    ends, longest = begin.copy(), int((end - begin).max(initial=0))
-    for start in range(0, ends.size, _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        for power in reversed(range(longest.bit_length())):
-            further = ends[part] + (1 << power)
-            right = before(value.take(further - 1, mode="clip"), limit[part])
-            right &= further <= end[part]
-            ends[part] += right.astype(np.int64) << power  # without branches
-    return ends
-
-
-def compares_as_text(ties: TieRule, item_type: str) -> bool:
-    """Whether a tie rule compares all items of the type as text."""
-    return ties.startswith("text") or (ties.startswith("native") and item_type == "String")

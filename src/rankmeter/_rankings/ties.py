@@ -146,3 +146,8 @@ def _extreme_ranks(counts: RankCounts, low: IntArray, high: IntArray, *, best: b
     rank = np.empty_like(low)
     rank[order] = low[order] + nth if best else high[order] - hits + 1 + nth
     return rank
+
+
+def compares_as_text(ties: TieRule, item_type: str) -> bool:
+    """Whether a tie rule compares all items of the type as text."""
+    return ties.startswith("text") or (ties.startswith("native") and item_type == "String")

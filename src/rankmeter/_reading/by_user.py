@@ -36,6 +36,12 @@ def count_distinct(ids: pl.Series) -> int:
     return len(ids.value_counts())
 
 
+CHANGED = (
+    "a list or dictionary of the rankings or the ground truth has changed since it was read, "
+    "perhaps by another thread: pass a copy of it"
+)
+
+
 class Fold(NamedTuple):
     """A column of ids as fewer values: those of runs of equal ids, or the distinct ones."""
 
@@ -217,6 +223,7 @@ class Stored(ABC):
     is_index = False  # whether items are looked up in these, so that no rows are made
     in_memory = True  # whether these are all rows
     in_cluster = False  # whether these are in Spark
+    has_order = True  # whether the order of the rows means something
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -262,8 +269,8 @@ class Stored(ABC):
         return self.in_memory
 
     @property
-    def has_order(self) -> bool:
-        """Whether the items of a user have an order; those of a set and rows of Spark have none."""
+    def has_ends(self) -> bool:
+        """Whether there is a first and a last item of each user; a set has none."""
         return True
 
     def end_items(self) -> set[Any] | None:

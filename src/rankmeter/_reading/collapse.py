@@ -16,7 +16,6 @@ from rankmeter._reading.columns import Columns
 from rankmeter._reading.forms import has_accepted_form, read_columns
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.keyed import find_column, read_keyed
-from rankmeter._reading.opened import InPieces
 from rankmeter._reading.spark import InSpark, Query
 from rankmeter._reading.table import Table, format_few
 from rankmeter.errors import ColumnError, DataError, DuplicateError
@@ -107,14 +106,15 @@ def keep_best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame
 @singledispatch
 def _collapse_rankings(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
     """Collapse rankings, by the kind of their rows."""
+    if not rankings.rows.in_memory:
+        return _collapse_pieces(rankings.rows, rankings, collapse)
     frame = collapse.rename_to_wholes(rankings.frame, rankings)
     rows = keep_best_parts(frame, rankings.order, rankings.source)
     counts = Counter(rankings.counts) + Counter(collapsed_items=frame.height - rows.height)
     return replace(rankings.with_rows(rows), origin=replace(rankings.origin, counts=dict(counts)))
 
 
-@_collapse_rankings.register
-def _collapse_pieces(opened: InPieces, rankings: Table, collapse: Collapse) -> Table:
+def _collapse_pieces(opened: Any, rankings: Table, collapse: Collapse) -> Table:
     """Collapse pieces later: items are renamed in each piece, and the best parts kept by user."""
     types = {role: rankings.id_dtype(role) for role in ("user", "item")}
     renamed = collapse.rename_to_wholes(opened.rows, rankings).drop("part")
@@ -123,7 +123,7 @@ def _collapse_pieces(opened: InPieces, rankings: Table, collapse: Collapse) -> T
         return collapse.rename_to_wholes(rows.cast(types), rankings)  # type: ignore[arg-type]
 
     finish = partial(keep_best_parts, order=rankings.order, source=rankings.source)
-    return replace(rankings, rows=InPieces(renamed, opened.pieces, rename, finish))
+    return replace(rankings, rows=replace(opened, rows=renamed, rename=rename, finish=finish))
 
 
 @_collapse_rankings.register
@@ -190,13 +190,11 @@ def _rename_to_wholes_in_spark(rankings: Table, rows: Query, collapse: Collapse)
     return frame.join(rows.broadcast_rows(table), "part", "left")
 
 
-def read_collapse(data: object) -> Collapse | None:
+def read_collapse(data: object) -> Collapse:
     """Parse a rule, ``before:TEXT`` or ``regex:PATTERN`` with one group, or read a table of parts.
 
     Signs alone, such as ``#``, are a rule: the text before them.
     """
-    if data is None:
-        return None
     if isinstance(data, str) and re.fullmatch(r"[#:_|@~+-]+", data):
         data = f"before:{data}"
     if isinstance(data, str) and (rule := re.fullmatch(r"(before|regex):(.+)", data, re.DOTALL)):

@@ -15,7 +15,7 @@ import polars as pl
 from rankmeter._reading.by_user import ByUser
 from rankmeter._reading.cells import describe_lists
 from rankmeter._reading.table import POLARS, Kind, Shape, format_few
-from rankmeter.errors import ColumnError, UsageError
+from rankmeter.errors import ColumnError, DataError, UsageError
 from rankmeter.errors._checks import RETRIEVAL, USERS, Words, brief, option_error, suggest_words
 
 Side: TypeAlias = Literal[
@@ -58,6 +58,9 @@ class Columns:
     may_be_table: frozenset[str] = frozenset()  # the columns, if a table looks the same
     # The same data as a table, if some of these names are its columns.
     as_table: Callable[[AbstractSet[str]], Columns | None] | None = None
+    # The kind of frames that are made of results, by the columns of the roles, if another package
+    # has it.
+    kind: Callable[[Mapping[str, str]], Kind] | None = None
 
     @classmethod
     def of(cls, columns: Mapping[str, Column], source: str, **facts: Any) -> Columns:
@@ -93,6 +96,17 @@ class Columns:
         if isinstance(users, pl.Series) and isinstance(self.empty_users, pl.Series):
             return pl.concat([users, self.empty_users])
         return [*users, *self.empty_users]
+
+
+_AsTable: TypeAlias = Callable[[AbstractSet[str]], Columns | None]
+
+
+class MaybeTableError(DataError):
+    """The items of users cannot be read, but the data may be a table, if its columns are named."""
+
+    def __init__(self, error: DataError, as_table: _AsTable) -> None:
+        super().__init__(*error.args)
+        self.as_table = as_table
 
 
 VALUE: dict[Side, str] = {"rankings": "score", "truth": "gain", "interactions": "rating"}
@@ -340,6 +354,11 @@ def frame_kind(read: Columns, roles: Mapping[str, str]) -> Kind:
             labels[role], types[role] = data.columns[position], data.dtypes.iloc[position]
     names = {role: label for role, label in labels.items() if label is not None}
     return Kind(is_pandas=True, names=names, types=types)
+
+
+def result_kind(read: Columns, roles: Mapping[str, str]) -> Kind:
+    """Determine the kind of frames that are made of results, given the columns of the roles."""
+    return frame_kind(read, roles) if read.kind is None else read.kind(roles)
 
 
 def resolve_roles(read: Columns, side: Side, columns: Mapping[str, str] | None) -> dict[str, str]:

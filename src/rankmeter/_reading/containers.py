@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from rankmeter._reading.columns import OF_USERS, Column, Columns, Side
-from rankmeter._reading.frames import column_from_numpy, describe_type
+from rankmeter._reading.frames import describe_type, from_polars
 from rankmeter._reading.ids import refuse_rounded_ids
 from rankmeter._reading.objects import is_scalar
+from rankmeter._reading.other_frames import column_from_numpy
 from rankmeter._reading.shapes import flatten_lists, from_listing
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import no_rows_error
@@ -63,15 +64,6 @@ def from_array(data: Any, side: Side) -> Columns:
     return _columns_with_numbered_users(
         source, keep.sum(axis=1), {"item": items}, counts, ndim=array.ndim
     )
-
-
-def is_ids_and_scores(data: object) -> bool:
-    """Whether data are a pair of 2-D arrays of one shape, ids and floats, as from implicit."""
-    if not (isinstance(data, tuple) and len(data) == 2):
-        return False
-    if {getattr(table, "ndim", 0) for table in data} != {2} or data[0].shape != data[1].shape:
-        return False
-    return ["float" in str(table.dtype) for table in data] == [False, True]
 
 
 def from_ids_and_scores(data: Any, side: Side) -> Columns:
@@ -136,3 +128,10 @@ def _columns_with_numbered_users(
         counts=counts,
         shape="flat" if ndim == 1 else "rows" if len(lengths) > 1 else "",
     )
+
+
+def from_series(data: pl.Series, side: Side) -> Columns:
+    """Read a Series: users as a column of a frame, which keeps its type, other sides as a list."""
+    if side == "users":
+        return from_polars(data.to_frame("user"), side, "polars Series")
+    return from_listing(data.to_list(), side, "polars Series")

@@ -47,7 +47,7 @@ def filler_caution(rankings: Table, truth: Table) -> str:
     """
     if truth.id_type("item") == "String" or not len(truth.rows) or not truth.origin.is_ordered:
         return ""
-    if "assumed_gains" not in truth.counts or not truth.rows.has_order:
+    if "assumed_gains" not in truth.counts or not truth.rows.has_ends:
         return ""
     ends = truth.rows.end_items()
     for filler in {0, *_extremes(truth)} if ends is None else ends & {0, min(ends), max(ends)}:

@@ -8,44 +8,38 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
 
-import polars as pl
-
-from rankmeter._reading.columns import Columns, Side, number_users_of_lists
-from rankmeter._reading.containers import (
-    from_array,
-    from_ids_and_scores,
-    from_pandas_series,
-    from_sparse,
-    is_ids_and_scores,
-)
-from rankmeter._reading.files import from_path
+from rankmeter._annexes import annex
+from rankmeter._reading.columns import Columns, MaybeTableError, Side, number_users_of_lists
 from rankmeter._reading.frames import (
     class_names,
     class_test,
-    describe_type,
-    from_arrow,
-    from_duckdb,
-    from_duckdb_result,
-    from_lazy_frame,
-    from_pandas,
-    from_polars,
-    from_pyarrow_dataset,
     is_duckdb_connection,
+    is_ids_and_scores,
+    is_spark,
     is_sparse,
 )
-from rankmeter._reading.shapes import MaybeTableError, from_listing, from_mapping
-from rankmeter._reading.spark import from_spark, is_spark
-from rankmeter._reading.table import short_message
-from rankmeter.errors import DataError, MissingDependencyError, RankmeterError
+from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
 
 
 class Form(NamedTuple):
-    """Accepted input form."""
+    """Accepted input form, and the function that reads it.
+
+    The function can be named with its module, which is then imported with the first data.
+    """
 
     name: str
     recognize: Callable[[Any], bool]
-    read: Callable[[Any, Side], Columns]
+    reader: str | Callable[[Any, Side], Columns]
+    can_be_large: bool = False  # larger than memory, as it is read from disk
+
+    def read(self, data: object, side: Side) -> Columns:
+        """Read data of this form."""
+        if not isinstance(self.reader, str):
+            return self.reader(data, side)
+        module, _, function = self.reader.rpartition(".")
+        read: Callable[[object, Side], Columns] = getattr(annex(module), function)
+        return read(data, side)
 
 
 def _instance_test(*kinds: type) -> Callable[[Any], bool]:
@@ -62,73 +56,18 @@ def _is_listing(data: object) -> bool:
     )
 
 
-def _from_series(data: pl.Series, side: Side) -> Columns:
-    """Read a Series: users as a column of a frame, which keeps its type, other sides as a list."""
-    if side == "users":
-        return from_polars(data.to_frame("user"), side, "polars Series")
-    return from_listing(data.to_list(), side, "polars Series")
-
-
-# ---------------------------------------------------------------------------------------------
-# Objects of retrieval libraries, which are recognized without importing these
-
-
-def _rows_of_ir_dataset(data: Any, side: Side) -> Any:
-    name = "scoreddocs" if side == "rankings" else "qrels"
-    if not getattr(data, f"has_{name}")():
-        raise DataError(f"The dataset of ir_datasets has no {name}, so it has no {side}.")
-    return getattr(data, f"{name}_iter")()
-
-
-_FOREIGN: Mapping[tuple[str, str], Callable[[Any, Side], Any]] = {
-    ("ranx", "Run"): lambda run, _: run.to_dict(),
-    ("ranx", "Qrels"): lambda qrels, _: qrels.to_dict(),
-    ("ir_datasets", "Dataset"): _rows_of_ir_dataset,
-    ("sentence_transformers", "InformationRetrievalEvaluator"): lambda data, _: data.relevant_docs,
-    ("ragas", "EvaluationDataset"): lambda dataset, _: dataset.samples,
-}
-"""Package and class → what an object holds for a side, in Python's own containers."""
-_JUDGMENTS = frozenset({"Qrels", "InformationRetrievalEvaluator"})
-"""Classes of objects without rankings."""
-
-
-def _from_foreign_object(data: Any, side: Side) -> Columns:
-    """Read the data of the side from an object of another library."""
-    names, source = class_names(type(data).__mro__), describe_type(data)
-    kind = next(kind for kind in _FOREIGN if kind in names)
-    if side == "rankings" and kind[1] in _JUDGMENTS:
-        raise DataError(f"{source} holds judgments and no rankings. Pass it as the ground truth.")
-    values = _FOREIGN[kind](data, side)
-    read = from_mapping if isinstance(values, Mapping) else from_listing
-    return read(values, side, source)
-
-
 _IRDS = "irds:"
 """How the name of a data set of ir_datasets begins."""
-
-
-def _from_ir_datasets(data: str, side: Side) -> Columns:
-    """Read the data of the side from a data set of ir_datasets, by name."""
-    try:
-        import ir_datasets
-    except ImportError:
-        raise MissingDependencyError(f"{data} needs ir_datasets: pip install ir_datasets") from None
-    try:
-        dataset = ir_datasets.load(data.removeprefix(_IRDS))
-    except KeyError:
-        raise DataError(
-            f"ir_datasets has no data set {brief(data.removeprefix(_IRDS))}. Its catalogue lists "
-            "the names, such as irds:beir/scifact/test."
-        ) from None
-    try:
-        return from_listing(_rows_of_ir_dataset(dataset, side), side, describe_type(dataset))
-    except RankmeterError:
-        raise
-    except Exception as error:  # it downloads, verifies and extracts
-        raise DataError(f"ir_datasets cannot read {data}: {short_message(error)}") from error
-
-
-# ---------------------------------------------------------------------------------------------
+_LIBRARIES = frozenset(
+    {
+        ("ranx", "Run"),
+        ("ranx", "Qrels"),
+        ("ir_datasets", "Dataset"),
+        ("sentence_transformers", "InformationRetrievalEvaluator"),
+        ("ragas", "EvaluationDataset"),
+    }
+)
+"""Package and class of the objects that `libraries` reads."""
 
 # The first form that recognizes the data reads it. Some data fit two forms: a SciPy matrix may
 # be a dict, a reader of Arrow batches is an iterator, a Series is an array. So containers of
@@ -137,34 +76,75 @@ FORMS = (
     Form(
         "irds:NAME of ir_datasets",
         lambda data: isinstance(data, str) and data.startswith(_IRDS),
-        _from_ir_datasets,
+        "_reading.libraries.from_ir_datasets",
     ),
-    Form("a path", _instance_test(str, PathLike), from_path),
-    Form("a Polars DataFrame", class_test("polars", "DataFrame"), from_polars),
-    Form("a Polars LazyFrame", class_test("polars", "LazyFrame"), from_lazy_frame),
-    Form("a Polars Series", class_test("polars", "Series"), _from_series),
-    Form("a pandas DataFrame", class_test("pandas", "DataFrame"), from_pandas),
-    Form("a pandas Series of lists", class_test("pandas", "Series"), from_pandas_series),
-    Form("a SciPy sparse matrix (users × items)", is_sparse, from_sparse),
+    Form("a path", _instance_test(str, PathLike), "_formats.files.from_path", can_be_large=True),
+    Form("a Polars DataFrame", class_test("polars", "DataFrame"), "_reading.frames.from_polars"),
+    Form(
+        "a Polars LazyFrame",
+        class_test("polars", "LazyFrame"),
+        "_reading.frames.from_lazy_frame",
+        can_be_large=True,
+    ),
+    Form("a Polars Series", class_test("polars", "Series"), "_reading.containers.from_series"),
+    Form(
+        "a pandas DataFrame", class_test("pandas", "DataFrame"), "_reading.other_frames.from_pandas"
+    ),
+    Form(
+        "a pandas Series of lists",
+        class_test("pandas", "Series"),
+        "_reading.containers.from_pandas_series",
+    ),
+    Form("a SciPy sparse matrix (users × items)", is_sparse, "_reading.containers.from_sparse"),
     Form(
         "an object of ranx, ir_datasets, sentence-transformers or ragas",
-        lambda data: not class_names(type(data).__mro__).isdisjoint(_FOREIGN),
-        _from_foreign_object,
+        lambda data: not class_names(type(data).__mro__).isdisjoint(_LIBRARIES),
+        "_reading.libraries.from_object",
     ),
-    Form("a dict {user: [items]} or {user: {item: number}}", _instance_test(Mapping), from_mapping),
-    Form("a DuckDB relation", class_test("duckdb", "DuckDBPyRelation"), from_duckdb),
-    Form("a DuckDB connection after execute()", is_duckdb_connection, from_duckdb_result),
-    Form("a Spark DataFrame", is_spark, from_spark),
-    Form("a pyarrow dataset", class_test("pyarrow", "Dataset"), from_pyarrow_dataset),
+    Form(
+        "a dict {user: [items]} or {user: {item: number}}",
+        _instance_test(Mapping),
+        "_reading.shapes.from_mapping",
+    ),
+    Form(
+        "a DuckDB relation",
+        class_test("duckdb", "DuckDBPyRelation"),
+        "_reading.other_frames.from_duckdb",
+    ),
+    Form(
+        "a DuckDB connection after execute()",
+        is_duckdb_connection,
+        "_reading.other_frames.from_duckdb_result",
+    ),
+    Form("a Spark DataFrame", is_spark, "_reading.spark.from_spark"),
+    Form(
+        "a pyarrow dataset",
+        class_test("pyarrow", "Dataset"),
+        "_reading.other_frames.from_pyarrow_dataset",
+        can_be_large=True,
+    ),
     Form(
         "an Arrow table (anything with __arrow_c_stream__)",
         _attribute_test("__arrow_c_stream__"),
-        from_arrow,
+        "_reading.other_frames.from_arrow",
     ),
-    Form("a pair (ids, scores) of arrays (users × k)", is_ids_and_scores, from_ids_and_scores),
-    Form("a list of lists", _is_listing, from_listing),
-    Form("an array of item ids (users × k)", _attribute_test("__array__"), from_array),
+    Form(
+        "a pair (ids, scores) of arrays (users × k)",
+        is_ids_and_scores,
+        "_reading.containers.from_ids_and_scores",
+    ),
+    Form("a list of lists", _is_listing, "_reading.shapes.from_listing"),
+    Form(
+        "an array of item ids (users × k)",
+        _attribute_test("__array__"),
+        "_reading.containers.from_array",
+    ),
 )
+
+
+def can_be_large(data: object) -> bool:
+    """Whether rankings of this form can be larger than memory."""
+    return next((form.can_be_large for form in FORMS if form.recognize(data)), False)
 
 
 def has_accepted_form(data: object) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankmeter import _native
-from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_if_few
+from rankmeter._reading.by_user import CHANGED, ByUser, Ids, IdType, Objects, to_objects_if_few
 from rankmeter.errors import DataError
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
@@ -22,10 +22,6 @@ _PLAIN = frozenset({list, set, frozenset})
 _TEXT = frozenset({str, np.str_})  # whose hash is that of the text, unlike that of an enumeration
 _WHOLE = frozenset({int, np.int64, np.int32})
 _REAL = frozenset({float, np.float64, np.float32})
-CHANGED = (
-    "a list or dictionary of the rankings or the ground truth has changed since it was read, "
-    "perhaps by another thread: pass a copy of it"
-)
 _EXACT = 2**53  # integers up to here have a float
 
 
@@ -77,7 +73,7 @@ class PythonLists(ByUser):
         return Objects(items, self.item_type)
 
     @property
-    def has_order(self) -> bool:
+    def has_ends(self) -> bool:
         return any(type(container) is list for container in self.containers)
 
     def end_items(self) -> set[Any] | None:

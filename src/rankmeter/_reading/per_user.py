@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rankmeter._reading.columns import SYNONYMS, Columns, frame_kind
+from rankmeter._reading.columns import SYNONYMS, Columns, result_kind
 from rankmeter._reading.forms import read_columns
 from rankmeter._reading.frames import class_test
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.keyed import Keyed, find_column, labels_to_text, read_keyed
 from rankmeter._reading.numbers import to_typed_series
-from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import POLARS, Kind, format_few
 from rankmeter.errors import ColumnError, DataError, IdTypeError, InvalidValueError, UsageError
 from rankmeter.errors._checks import brief, check_text, option_error
@@ -172,7 +171,7 @@ def _read_table(
     if not metrics:
         raise ColumnError(f"{read.source} has no column of values: it has {format_few(read.names)}")
     rows = read_keyed(read, {**roles, **{f"of {metric}": name for metric, name in metrics.items()}})
-    kind = spark_frame_kind(data, roles) if is_spark(data) else frame_kind(read, roles)
+    kind = result_kind(read, roles)
     keys = [rows.keys]
     for role in [role for role in rows.columns if role in roles]:
         if role == "cluster":

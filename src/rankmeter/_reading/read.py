@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -25,15 +24,13 @@ from rankmeter._reading.columns import (
     holds_lists,
     is_named,
     is_trec_run,
-    names_for_role,
-    names_list,
     names_of_runs,
     normalize_name,
     resolve_roles,
+    result_kind,
     vocabulary_of,
 )
 from rankmeter._reading.doubts import hint_to_pass_ids, refuse_labels
-from rankmeter._reading.files import first_json_object
 from rankmeter._reading.fillers import refuse_fillers
 from rankmeter._reading.forms import read_columns
 from rankmeter._reading.ids import to_ids
@@ -48,7 +45,6 @@ from rankmeter._reading.numbers import (
     to_numbers,
     to_typed_series,
 )
-from rankmeter._reading.objects import first_object
 from rankmeter._reading.orders import (
     NO_PAIRS,
     compare_orders,
@@ -56,7 +52,6 @@ from rankmeter._reading.orders import (
     count_by_rank,
     count_by_score,
 )
-from rankmeter._reading.spark import is_spark, spark_frame_kind
 from rankmeter._reading.table import (
     POLARS,
     Frame,
@@ -66,7 +61,6 @@ from rankmeter._reading.table import (
     format_few,
     format_row_numbers,
 )
-from rankmeter._reading.values import flatten_list_columns
 from rankmeter.errors import ColumnError, UsageError
 from rankmeter.errors._checks import brief, check_choice, no_rows_error
 
@@ -103,7 +97,7 @@ def read_rankings(
     )
     _refuse_several_lists(read, roles, table)
     refuse_fillers(table, "rankings")
-    kind = spark_frame_kind(data, roles) if is_spark(data) else frame_kind(read, roles)
+    kind = result_kind(read, roles)
     return table if kind is POLARS else replace(table, origin=replace(table.origin, kind=kind))
 
 
@@ -346,51 +340,6 @@ def read_interactions(data: object, *, columns: Mapping[str, str] | None = None)
     return Interactions.read(data, columns=columns).frame
 
 
-def is_records(data: object) -> bool:
-    """Whether an object or a JSON (Lines) file holds both rankings and truth, as records.
-
-    Such as ``[{"predict_list": [...], "ground_truth": {...}}, ...]``. The first record may lack one
-    of the two: reading that side reports it.
-    """
-    return _are_of_both_sides(lists_of_records(data))
-
-
-def lists_of_records(data: object) -> list[str]:
-    """Names of the fields with lists, of an object, a frame or a JSON (Lines) file."""
-    if isinstance(data, str | PathLike):
-        first = first_json_object(data)
-    else:
-        first = read_columns(data, "truth") if hasattr(data, "columns") else first_object(data)
-    return [] if first is None else [name for name in first.names if name in first.nested]
-
-
-def _are_of_both_sides(names: Iterable[str]) -> bool:
-    """Whether lists are named for both sides, or one of them so that it can be of one side only."""
-    sides: tuple[Side, Side] = ("rankings", "truth")
-    lists = [name for name in names if any(names_list(name, side) for side in sides)]
-    certain = any(names_list(name, side, strict=True) for name in lists for side in sides)
-    return certain or len(lists) > 1
-
-
-def is_table(objects: Sequence[Any], columns: Mapping[str, Any] | None) -> bool:
-    """Whether objects in a list are the rows of one table: by their names, or by `columns`."""
-    first = first_object(objects)
-    if first is None:
-        return not objects
-    given = [*(columns or {}).values()]
-    named = [
-        name
-        for one in given
-        for name in (one.values() if isinstance(one, Mapping) else [one])
-        if isinstance(name, str)  # others are refused where the roles are found
-    ]
-    is_row = bool(names_for_role("user", first.names)) or not {*named}.isdisjoint(first.names)
-    return is_row or any(
-        names_list(name, "rankings") or names_list(name, "truth", strict=True)
-        for name in first.nested
-    )
-
-
 def _check_columns(
     read: Columns, roles: Mapping[str, str], side: Side, extra: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, Ids, Counter[str]]:
@@ -401,6 +350,8 @@ def _check_columns(
     roles, columns = dict(roles), read.fetch([*roles.values(), *extra])
     name = roles["item"]
     if read.roles is None and (name in read.nested or holds_lists(columns[name])):
+        from rankmeter._reading.values import flatten_list_columns
+
         roles.pop("subtopic", None)
         read, columns, roles = flatten_list_columns(read, columns, roles, side)
     elif read.roles is None and (

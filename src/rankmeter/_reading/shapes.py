@@ -7,14 +7,23 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from rankmeter._reading.columns import OF_USERS, ROLES, VALUE, Column, Columns, Side, names_for_role
-from rankmeter._reading.frames import is_mteb_predictions, pick_mteb_predictions
+from rankmeter._reading.columns import (
+    OF_USERS,
+    ROLES,
+    VALUE,
+    Column,
+    Columns,
+    MaybeTableError,
+    Side,
+    names_for_role,
+)
 from rankmeter._reading.lists import PythonLists
+from rankmeter._reading.named_parts import is_mteb_predictions, pick_mteb_predictions
 from rankmeter._reading.objects import (
     are_plurals,
     as_object,
@@ -48,17 +57,6 @@ class Shape(NamedTuple):
     looks: Callable[[Any, Side], bool]
     read: Callable[[Any, Side, str], Columns]
     example: str
-
-
-_AsTable: TypeAlias = Callable[[AbstractSet[str]], Columns | None]
-
-
-class MaybeTableError(DataError):
-    """The items of users cannot be read, but the data may be a table, if its columns are named."""
-
-    def __init__(self, error: DataError, as_table: _AsTable) -> None:
-        super().__init__(*error.args)
-        self.as_table = as_table
 
 
 def from_mapping(data: Mapping[Any, Any], side: Side, source: str = "dict") -> Columns:

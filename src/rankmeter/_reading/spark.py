@@ -16,10 +16,10 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame
 from rankmeter._reading.columns import Column, Columns, Side, resolve_roles
-from rankmeter._reading.files import is_parquet
-from rankmeter._reading.frames import describe_type, expand_home, from_polars
+from rankmeter._reading.frames import describe_type, from_polars
 from rankmeter._reading.numbers import missing_scores_error
 from rankmeter._reading.orders import Orders, count_by_rank
 from rankmeter._reading.table import Kind, polars_errors, short_message
@@ -96,14 +96,6 @@ def _error_causes(error: Any) -> Iterator[str]:
         java = java.getCause()
 
 
-def is_spark(data: object) -> bool:
-    """Whether the data are a Spark DataFrame."""
-    return any(
-        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
-        for kind in type(data).__mro__
-    )
-
-
 def from_spark(data: Any, side: Side) -> Columns:
     """Read a Spark DataFrame; only the needed columns are collected."""
 
@@ -111,7 +103,9 @@ def from_spark(data: Any, side: Side) -> Columns:
         frame = collect_rows(data.select([quote_name(name) for name in names]), describe_type(data))
         return from_polars(frame, side).fetch(names)
 
-    return Columns(data.columns, fetch, describe_type(data), nested=_array_columns(data))
+    kind = functools.partial(spark_frame_kind, data)
+    nested = _array_columns(data)
+    return Columns(data.columns, fetch, describe_type(data), nested=nested, kind=kind)
 
 
 def _array_columns(data: Any) -> frozenset[str]:
@@ -195,9 +189,10 @@ def open_in_spark(data: object) -> object:
         return data
     path = fspath(data)
     if "://" not in path:
-        if not is_parquet(expand_home(path)):
+        file = annex("_formats.paths").expand_home(path)
+        if not annex("_formats.files").is_parquet(file):
             return data
-        path = str(expand_home(path).absolute())
+        path = str(file.absolute())
     session = spark_session()
     with _translate_query_errors(path):
         return session.read.parquet(path)
@@ -485,9 +480,7 @@ class Query:
 class Unordered(InFrame):
     """Rows of Spark in a task; they have no order."""
 
-    @property
-    def has_order(self) -> bool:
-        return False
+    has_order = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -31,14 +31,6 @@ from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mea
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
 from rankmeter._results.tables import MeanCell, Style, TextTable
-from rankmeter._results.verdicts import (
-    Headline,
-    Verdict,
-    comparison_headline,
-    find_best_system,
-    rank_printed_means,
-    segments_clause,
-)
 from rankmeter._results.wording import (
     change_text,
     group_by_key,
@@ -59,6 +51,9 @@ from rankmeter.errors._checks import (
 
 MAX_PAIRS = 3
 """Undecidable pairs that a note names; the result has all of them."""
+if TYPE_CHECKING:
+    from rankmeter._results.verdicts import Headline, Verdict
+
 T = TypeVar("T", Difference, Heterogeneity)
 
 
@@ -283,6 +278,8 @@ class Compared(Logged):
 
     def places(self, means: Mapping[str, Estimate], label: str, digits: int = 4) -> dict[str, int]:
         """Rank of each system by its printed mean: 1 for the best, 2 for the second, else 0."""
+        from rankmeter._results.verdicts import rank_printed_means
+
         printed = [number_text(e.mean, check_digits(digits)) for e in means.values()]
         ranks = rank_printed_means(printed, increasing=self.by_metric[label].increasing)
         return dict(zip(means, ranks, strict=True))
@@ -406,6 +403,8 @@ class Compared(Logged):
 
     def verdict_on(self, metric: str, systems: Sequence[str] = ()) -> Verdict:
         """Verdict on the best of all systems, or of some systems, on a metric."""
+        from rankmeter._results.verdicts import find_best_system
+
         means, up = self.means_of(metric, systems), self.by_metric[metric].increasing
         lead = None if systems else self.leads.get(metric)
         return find_best_system(metric, means, self[metric], self.baseline, lead, increasing=up)
@@ -419,6 +418,8 @@ class Compared(Logged):
         metric : str, optional
             Default: the first one.
         """
+        from rankmeter._results.verdicts import comparison_headline
+
         label = self.label(self.labels[0] if metric is None else metric)
         outcome = self.verdict_on(label)
         d = outcome.difference
@@ -521,6 +522,8 @@ def differing_segments_clause(result: Compared, d: Difference, *, some: bool = F
     d = difference_seen_from(d, d.b) if d.a == result.baseline else d
     pairs = _of_same_pair(result.differences, d)
     within = [difference_seen_from(part, d.a) for part in pairs if part.segment]
+    from rankmeter._results.verdicts import segments_clause
+
     return segments_clause(d, within, heterogeneity_p_value(result, d), some=some)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -13,7 +13,6 @@ from rankmeter._annexes import annex
 from rankmeter._choices import format_value
 from rankmeter._reading.table import Frame
 from rankmeter._results.compared import Compared, require_plan
-from rankmeter._results.curves import Curve, compute_curves, default_max_k
 from rankmeter._results.differences import most_moved_users
 from rankmeter._results.notes import (
     chance_notes,
@@ -23,7 +22,6 @@ from rankmeter._results.notes import (
 from rankmeter._results.result import UnavailableMethod, check_digits
 from rankmeter._results.segments import means_by_segment, read_segments, segment_means_frame
 from rankmeter._results.tables import Means, escape_markdown
-from rankmeter._results.walkthrough import Walkthrough
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
@@ -33,6 +31,10 @@ from rankmeter.errors._checks import (
     check_text,
     use_words_of_result,
 )
+
+if TYPE_CHECKING:
+    from rankmeter._results.curves import Curve
+    from rankmeter._results.walkthrough import Walkthrough
 
 ChartKind: TypeAlias = Literal["forest", "curve", "differences", "segments", "tradeoff"]
 """The kinds of charts."""
@@ -293,6 +295,8 @@ class Comparison(Compared):
         UsageError
             If the metric has no cutoff, or `max_k` is out of its range.
         """
+        from rankmeter._results.curves import compute_curves, default_max_k
+
         label = self.label(metric)
         plan = require_plan(self)
         largest = default_max_k(plan) if max_k is None else max_k

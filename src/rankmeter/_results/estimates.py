@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,10 +24,12 @@ from rankmeter._statistics.intervals import (
     student_interval,
     wilson_interval,
 )
-from rankmeter._statistics.runs import Crossed
 from rankmeter._statistics.vectors import Moments, moments
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._caution import warn
+
+if TYPE_CHECKING:
+    from rankmeter._statistics.runs import Crossed
 
 UNBOUNDED = (-math.inf, math.inf)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,6 @@ from rankmeter._results.notes import (
 )
 from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
 from rankmeter._results.segments import means_by_segment, segment_means_frame
-from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -40,6 +39,9 @@ from rankmeter.errors._checks import (
     use_words_of_result,
     words_in_use,
 )
+
+if TYPE_CHECKING:
+    from rankmeter._results.tables import TextTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,6 +168,8 @@ class Evaluated(Logged):
             [segment or "none", metric, *mean_cells(mean, low, high, n)]
             for segment, metric, mean, low, high, _, n in self.group_rows(name).rows()
         ]
+        from rankmeter._results.tables import TextTable
+
         return TextTable(columns, rows, left=2)
 
     def group_rows(self, name: str) -> pl.DataFrame:
@@ -239,6 +243,8 @@ class Evaluated(Logged):
             ]
             for e in self.estimates.values()
         ]
+        from rankmeter._results.tables import TextTable
+
         return TextTable([*columns, *(["undefined"] if undefined else [])], rows, self.notes)
 
     def facts(self) -> Facts:

@@ -15,7 +15,6 @@ import polars as pl
 from rankmeter._choices import CHOICES, Setting
 from rankmeter._reading.table import to_pandas
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.tables import TextTable, escape_json
 from rankmeter._results.wording import to_json_value
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
@@ -24,6 +23,8 @@ from rankmeter.errors._checks import USERS, Words, check_integer, check_text, us
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from rankmeter._results.tables import TextTable
 
 
 BATCH = 1000
@@ -156,6 +157,8 @@ class Result(ABC):
         if indent is not None:
             check_integer("indent", indent, least=0, most=100)
         text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        from rankmeter._results.tables import escape_json
+
         return escape_json(text)
 
     def to_pandas(self) -> pd.DataFrame:

@@ -12,7 +12,6 @@ import polars as pl
 
 from rankmeter._engine.scores import Averaged, UserValues
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._reading.keyed import read_labels, read_users, to_common_id_type
 from rankmeter._reading.read import Interactions
 from rankmeter._reading.table import Frame
 from rankmeter._results.estimates import Estimate, estimate, macro_estimate, mean_interval
@@ -60,6 +59,8 @@ def read_user_labels(
     """
     if data is None:
         return None
+    from rankmeter._reading.keyed import read_labels
+
     values, label_counts = read_labels(data, column, scores.users, textual=scores.textual)
     unlabeled = f"users_without_{column}"
     if (default := vars(data).get(_OTHERS) if hasattr(data, "__dict__") else None) is not None:
@@ -173,6 +174,8 @@ def by_activity(
     counts = read.frame.group_by("user").len("value").sort("user")
     segments = _bin_users(counts, bins, "interactions")
     if users is not None:
+        from rankmeter._reading.keyed import read_users
+
         requested = read_users(users, segments["user"], columns=columns).unique(maintain_order=True)
         cold = requested.filter(~requested.is_in(segments["user"].implode())).to_frame("user")
         segments = pl.concat([segments, cold.with_columns(segment=pl.lit(COLD))])
@@ -212,6 +215,8 @@ def by_popularity(
     read = Interactions.read(train, columns=columns)
     popularity = read.frame.group_by("item").len("value")
     judged = Interactions.read(truth, columns=columns)
+    from rankmeter._reading.keyed import to_common_id_type
+
     judged_items, items = to_common_id_type(
         judged.frame["item"],
         popularity["item"],

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -26,11 +26,13 @@ from rankmeter._results.segments import (
     segment_gap_frame,
     segment_means_frame,
 )
-from rankmeter._results.walkthrough import Walkthrough
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import use_words_of_result
+
+if TYPE_CHECKING:
+    from rankmeter._results.walkthrough import Walkthrough
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,22 +12,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankmeter._reading.columns import Column, Columns, frame_kind
-from rankmeter._reading.files import (
+from rankmeter._formats.files import (
     choose_reader,
     is_text_file,
     name_without_compression,
     read_text,
 )
+from rankmeter._formats.json import read_json, read_json_lines, read_json_rows
+from rankmeter._formats.paths import expand_home
+from rankmeter._formats.text import read_user_lines
+from rankmeter._formats.trec import is_number
+from rankmeter._reading.columns import Column, Columns, frame_kind
 from rankmeter._reading.forms import read_columns
-from rankmeter._reading.frames import class_test, column_from_numpy, expand_home
+from rankmeter._reading.frames import class_test
 from rankmeter._reading.ids import to_ids
-from rankmeter._reading.json import read_json, read_json_lines, read_json_rows
 from rankmeter._reading.keyed import find_column, labels_to_text
 from rankmeter._reading.numbers import to_typed_series
+from rankmeter._reading.other_frames import column_from_numpy
 from rankmeter._reading.table import Kind
-from rankmeter._reading.text import read_user_lines
-from rankmeter._reading.trec import is_number
 from rankmeter._scores.arrays import asarray, to_numpy
 from rankmeter.errors import ColumnError, DataError, FileFormatError
 from rankmeter.errors._checks import counted, suggest_words

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from rankmeter._formats.files import open_large_text, read_content, start_if_large
+from rankmeter._formats.lines import Lines
+from rankmeter._formats.text import Text
+from rankmeter._formats.trec import read_run, read_trec_fields
 from rankmeter._reading.by_user import InFrame
 from rankmeter._reading.columns import Columns
-from rankmeter._reading.files import open_large_text, read_content, start_if_large
-from rankmeter._reading.lines import Lines
 from rankmeter._reading.table import Origin, Table
-from rankmeter._reading.text import Text
-from rankmeter._reading.trec import read_run, read_trec_fields
 from rankmeter.errors import DuplicateError, FileFormatError, InvalidValueError
 from rankmeter.errors._checks import exact_text
 

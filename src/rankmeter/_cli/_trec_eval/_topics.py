@@ -15,9 +15,9 @@ from rankmeter._choices import Alignment, Averaging
 from rankmeter._cli._trec_eval._files import decode_name
 from rankmeter._engine.memory import Memory
 from rankmeter._evidence.hits import FloatArray, Hits, IntArray
+from rankmeter._formats.lines import Lines
 from rankmeter._rankings.codes import Codes, distinct_ids
 from rankmeter._reading.by_user import Ids, Objects, to_series
-from rankmeter._reading.lines import Lines
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DuplicateError, UsageError

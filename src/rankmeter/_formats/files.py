@@ -16,8 +16,9 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from rankmeter._reading.columns import Columns, Side
-from rankmeter._reading.frames import (
+from rankmeter._formats.json import read_json, read_json_lines
+from rankmeter._formats.parquet import PARQUET, matching_files, read_parquet
+from rankmeter._formats.paths import (
     beir_judgments_path,
     expand_home,
     from_database,
@@ -25,7 +26,22 @@ from rankmeter._reading.frames import (
     is_duckdb_file,
     split_path_from_part,
 )
-from rankmeter._reading.json import read_json, read_json_lines
+from rankmeter._formats.text import (
+    START,
+    UNFINISHED,
+    Text,
+    file_state,
+    read_delimited,
+    read_user_lines,
+)
+from rankmeter._formats.trec import (
+    detect_trec_format,
+    holds_short_run,
+    read_qrels,
+    read_run,
+    read_short_run,
+)
+from rankmeter._reading.columns import Columns, Side
 from rankmeter._reading.memory import (
     PER_TEXT_BYTE,
     TextNeeds,
@@ -34,23 +50,7 @@ from rankmeter._reading.memory import (
     format_bytes,
 )
 from rankmeter._reading.objects import first_object
-from rankmeter._reading.parquet import PARQUET, matching_files, read_parquet
 from rankmeter._reading.table import translate_file_errors
-from rankmeter._reading.text import (
-    START,
-    UNFINISHED,
-    Text,
-    file_state,
-    read_delimited,
-    read_user_lines,
-)
-from rankmeter._reading.trec import (
-    detect_trec_format,
-    holds_short_run,
-    read_qrels,
-    read_run,
-    read_short_run,
-)
 from rankmeter.errors import FileFormatError, MissingDependencyError, RankmeterError
 from rankmeter.errors._checks import brief, suggest_words
 

@@ -14,10 +14,10 @@ import numpy.typing as npt
 import polars as pl
 
 from rankmeter import _native
+from rankmeter._formats.text import Piece, Text
 from rankmeter._reading.by_user import ByUser, Ids, IdType, Objects, to_objects_if_few
 from rankmeter._reading.memory import PER_LINE, check_memory
 from rankmeter._reading.orders import NO_PAIRS, Orders, compare_lines
-from rankmeter._reading.text import Piece, Text
 
 SPAN = np.dtype([("start", "<i8"), ("size", "<u4"), ("hash", "<u4")])
 """Where an id is in the content, and its hash, as compiled code makes it."""

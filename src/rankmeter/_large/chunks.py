@@ -20,8 +20,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._files import open_temporary_file, translate_temporary_file_errors
-from rankmeter._reading.columns import Columns, names_of_runs, resolve_roles
-from rankmeter._reading.files import (
+from rankmeter._formats.files import (
     choose_reader,
     detect_compression,
     open_decompressed,
@@ -29,12 +28,13 @@ from rankmeter._reading.files import (
     refuse_misnamed_compression,
     to_utf8_text,
 )
-from rankmeter._reading.json import read_json
+from rankmeter._formats.json import read_json
+from rankmeter._formats.text import read_delimited
+from rankmeter._formats.trec import read_run, refuse_mixed_runs
+from rankmeter._reading.columns import Columns, names_of_runs, resolve_roles
 from rankmeter._reading.memory import format_bytes
 from rankmeter._reading.numbers import refuse_unused_numbers
 from rankmeter._reading.table import integers_from_text, translate_file_errors
-from rankmeter._reading.text import read_delimited
-from rankmeter._reading.trec import read_run, refuse_mixed_runs
 from rankmeter.errors import DataError, NotEnoughMemoryError
 
 

@@ -14,18 +14,15 @@ from typing import Any, Literal, TypeAlias, cast
 
 import polars as pl
 
+from rankmeter._formats.files import is_parquet, is_text_file
+from rankmeter._formats.parquet import ParquetFiles
+from rankmeter._formats.paths import expand_home
+from rankmeter._formats.text import file_state
+from rankmeter._large.chunks import Spool, read_chunks
 from rankmeter._reading.by_user import IdSeries, InFrame, Objects
-from rankmeter._reading.chunks import Spool, read_chunks
 from rankmeter._reading.columns import Columns, names_of_runs, resolve_roles
-from rankmeter._reading.files import is_parquet, is_text_file
 from rankmeter._reading.forms import read_columns
-from rankmeter._reading.frames import (
-    class_test,
-    describe_type,
-    expand_home,
-    from_polars,
-    translate_query_errors,
-)
+from rankmeter._reading.frames import class_test, describe_type, from_polars, translate_query_errors
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.memory import PER_ROW, PER_ROW_OF_NUMBERS, estimate_text_memory
 from rankmeter._reading.numbers import refuse_unused_numbers, to_numbers
@@ -35,7 +32,6 @@ from rankmeter._reading.orders import (
     count_by_rank,
     count_by_score,
 )
-from rankmeter._reading.parquet import ParquetFiles
 from rankmeter._reading.read import (
     BadScores,
     find_second_order,
@@ -53,7 +49,6 @@ from rankmeter._reading.spark import (
     spark_frame_kind,
 )
 from rankmeter._reading.table import Origin, Table, format_few
-from rankmeter._reading.text import file_state
 from rankmeter.errors import ColumnError, DataError
 from rankmeter.errors._checks import no_rows_error
 

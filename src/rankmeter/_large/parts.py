@@ -18,6 +18,8 @@ import polars as pl
 
 from rankmeter._evidence.hits import IntArray
 from rankmeter._files import with_progress
+from rankmeter._large.chunks import Packed, Spool, check_disk_space
+from rankmeter._large.opened import InPieces
 from rankmeter._rankings.codes import (
     THREADS,
     distinct_ids,
@@ -26,9 +28,7 @@ from rankmeter._rankings.codes import (
     shares_of_parts,
 )
 from rankmeter._reading.by_user import Division, Ids, IdSeries, InFrame
-from rankmeter._reading.chunks import Packed, Spool, check_disk_space
 from rankmeter._reading.memory import format_bytes
-from rankmeter._reading.opened import InPieces
 from rankmeter._reading.table import Table
 from rankmeter.errors import DataError, NotEnoughMemoryError
 from rankmeter.errors._checks import brief

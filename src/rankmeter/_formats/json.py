@@ -12,12 +12,12 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._formats.text import UNFINISHED, Text
 from rankmeter._reading.columns import Columns, Side, names_for_role
-from rankmeter._reading.frames import is_mteb_predictions, pick_mteb_predictions
+from rankmeter._reading.named_parts import is_mteb_predictions, pick_mteb_predictions
 from rankmeter._reading.objects import from_item_rows
 from rankmeter._reading.shapes import from_listing, from_mapping
 from rankmeter._reading.table import polars_errors
-from rankmeter._reading.text import UNFINISHED, Text
 from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import brief
 

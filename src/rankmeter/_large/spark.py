@@ -260,7 +260,7 @@ class _Work:
         }
         side = SideTables(self.side.side, {}, truth)
         side.__dict__.update({k: v for k, v in vars(self.side).items() if k not in vars(side)})
-        block = Block(truth, systems, tables=side)
+        block = Block(truth, systems, side_tables=lambda: side)
         return _Measured(block.score(self.plan), [t.height for t in systems.values()])
 
 

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from rankmeter._formats.lines import Lines
+from rankmeter._formats.text import Text, refuse_bare_carriage_returns
 from rankmeter._reading.columns import VALUE, Columns, Side, names_for_role
-from rankmeter._reading.lines import Lines
 from rankmeter._reading.numbers import count_rounded_values
 from rankmeter._reading.orders import count_by_score
 from rankmeter._reading.table import polars_errors
-from rankmeter._reading.text import Text, refuse_bare_carriage_returns
 from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import RETRIEVAL, brief
 

@@ -1,0 +1,1 @@
+"""Rankings larger than memory: opened in pieces, and cut into parts of whole users."""
