@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import nsmallest
 from itertools import chain, compress, count
 from operator import itemgetter
@@ -67,7 +68,7 @@ class PythonLists(ByUser):
 
     def items(self) -> Objects:
         """All items, grouped by user."""
-        items = [item for container in self.containers for item in container]
+        items = [*chain.from_iterable(self.containers)]
         if len(items) != len(self):
             raise DataError(CHANGED)
         return Objects(items, self.item_type)
@@ -79,6 +80,10 @@ class PythonLists(ByUser):
     def end_items(self) -> set[Any] | None:
         if {*map(type, self.containers)} != {list}:
             return None
+        return self._ends
+
+    @cached_property
+    def _ends(self) -> set[Any]:
         return {*map(itemgetter(-1), self.containers), *map(itemgetter(0), self.containers)}
 
     def count_filled_lists(self, filler: Any, *, alone: bool) -> int:
@@ -89,7 +94,11 @@ class PythonLists(ByUser):
                 lowest = lowest and all(_has_single_minimum(items.values()) for items in full)
             return len(full) if lowest and len(full) > 1 else 0
         lists = [items for items in self.containers if type(items) is list]
-        return max(_count_lists_with_end(filler, end, lists) for end in (-1, 0))
+        first = next((items for items in lists if filler in items), ())
+        return max(
+            (_count_lists_with_end(filler, end, lists) for end in (-1, 0)
+             if first and first[end] == filler), default=0
+        )  # fmt: skip
 
     def has_item(self, item: Any) -> bool:
         return any(item in container for container in self.containers)

@@ -393,6 +393,10 @@ _FLAT = ("flat", "pairs")
 def _refuse_positions_beside_others(rankings: Table, truth: Table) -> None:
     """Refuse lists by position next to other numbers of lists, or users other than 0, 1, 2."""
     sides = [("rankings", rankings), ("truth", truth)]
+    if all(t.origin.shape == "rows" and t.rows.is_index for _, t in sides) and (
+        len({len(t.users) + len(t.empty_users) for _, t in sides}) == 1
+    ):
+        return  # as many lists, which are those of the same positions
     for (side, table), (other_side, other) in (sides, sides[::-1]):
         if table.origin.shape != "rows" or other.origin.shape in _FLAT or not other.rows.in_memory:
             continue
