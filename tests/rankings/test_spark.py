@@ -645,6 +645,17 @@ def test_metrics_of_the_user_are_sent_to_the_tasks(spark):
 
 
 @pytest.mark.once
+def test_tasks_on_this_machine_run_in_this_python(spark, monkeypatch, tmp_path):
+    rankings, truth = some(300)
+    rankings.write_parquet(tmp_path / "rankings.parquet")
+    there = spark.read.parquet(str(tmp_path / "rankings.parquet"))
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "no-such-python")
+    assert rm.evaluate(there, truth)["ndcg@10"].mean == rm.evaluate(rankings, truth)["ndcg@10"].mean
+    assert spark.sparkContext.pythonExec == "no-such-python"
+
+
+@pytest.mark.once
 def test_another_version_on_the_executors_is_an_error(spark, monkeypatch):
     monkeypatch.setattr("rankmeter._large.spark._Work.__init__.__defaults__", ("0.8",))
     rankings, truth = some(300)

@@ -6,8 +6,11 @@ them, and returns their values, which the driver merges.
 
 from __future__ import annotations
 
+import os
 import pickle
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple, NoReturn
@@ -89,7 +92,7 @@ class Cluster:
         n_parts = sum(t.rows.n_parts for t in self.systems.values() if isinstance(t.rows, InSpark))
         rows = reduce(lambda one, other: one.unionByName(other), self._rows(query))
         cut = rows.repartition(max(n_parts, few), "user")
-        with catch_warnings():
+        with catch_warnings(), _python_of_driver(query.data.sparkSession):
             filterwarnings("ignore", message="PySpark does not yet fully support pandas")
             work = cut.mapInArrow(self._work(plan), "result binary")  # without pandas
         measured = query.collect(work)
@@ -162,6 +165,24 @@ class Cluster:
         frame = pl.concat([pl.DataFrame(schema=types), *sent], how="diagonal")
         if frame.height:
             yield send_frame(frame, query.data.sparkSession, query.source)
+
+
+@contextmanager
+def _python_of_driver(session: Any) -> Iterator[None]:
+    """Run the tasks of a session on this machine in this Python, unless another one was chosen."""
+    context, chosen = getattr(session, "_sc", None), "spark.pyspark.python"
+    if (
+        context is None
+        or not context.master.startswith("local")
+        or ("PYSPARK_PYTHON" in os.environ or context.getConf().contains(chosen))
+    ):
+        yield
+        return
+    usual, context.pythonExec = context.pythonExec, sys.executable
+    try:
+        yield
+    finally:
+        context.pythonExec = usual
 
 
 def _sendable(spec: Spec) -> Spec:
