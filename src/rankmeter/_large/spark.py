@@ -152,13 +152,13 @@ class Cluster:
                 continue
             users = table.empty_users.to_series().cast(types["user"]).to_frame("user")
             sent.append(users.select("user", row=pl.lit(number, pl.Int64)))
-            ids = [f"{_SQL[types[role]]}({role}) AS {role}" for role in ("user", "item")]
+            ids = [f"{_sql(types[role])}({role}) AS {role}" for role in ("user", "item")]
             rows = table.rows.query
             subtopic = ["string(NULL) AS subtopic"] if self.truth.has_subtopics else []
             row = f"bigint({number}) AS row"
             yield rows.candidates.selectExpr(*ids, f"{rows.order} AS value", row, *subtopic)
             if (emptied := rows.users_of_dropped_rows) is not None:
-                nothing = "CAST(NULL AS {}) AS item".format(_SQL[types["item"]])
+                nothing = f"CAST(NULL AS {_sql(types['item'])}) AS item"
                 yield emptied.selectExpr(ids[0], nothing, "double(NULL) AS value", row, *subtopic)
         types |= {"value": pl.Float64(), "row": pl.Int64()}
         types |= {"subtopic": pl.String()} if self.truth.has_subtopics else {}
@@ -198,7 +198,8 @@ def _sendable(spec: Spec) -> Spec:
     return spec
 
 
-_SQL = {pl.Int64(): "bigint", pl.String(): "string"}
+def _sql(kind: pl.DataType) -> str:
+    return "bigint" if kind == pl.Int64() else "string"
 
 
 def _types(table: Table) -> dict[str, pl.DataType]:
