@@ -87,6 +87,20 @@ class ParquetFiles:
         """Number of rows of all files."""
         return sum(footer.n_rows for footer in self.footers.values())
 
+    def text_size(self) -> int | None:
+        """Bytes of the text of ids, each once where a dictionary has it; None if all are numbers.
+
+        These are the columns named like users or items, or all if none is.
+        """
+        types = self.scan.collect_schema()  # with that of paths, if it is needed
+        if len(types) <= 3 and all(dtype.is_numeric() for dtype in types.dtypes()):
+            return None
+        text = [name for name, dtype in types.items() if dtype == pl.String]
+        ids = [name for name in text for role in ("user", "item") if names_for_role(role, [name])]
+        encoded = {name.encode() for name in ids or text}
+        chunks = (chunk for footer in self.footers.values() for chunk in footer.chunks)
+        return sum(max(chunk.decompressed, 0) for chunk in chunks if chunk.name in encoded)
+
     def divide_rows(self, size: int) -> list[tuple[Path, int, int]]:
         """Divide the rows into parts: (file, first row in the file, number of rows).
 
@@ -283,6 +297,7 @@ class _Chunk(NamedTuple):
     start: int  # where its pages begin
     data: int  # where those with data begin, after that of the dictionary
     length: int
+    decompressed: int
 
 
 class _Footer(NamedTuple):
@@ -303,8 +318,10 @@ def _read_footer(file: Path) -> _Footer:
         for group in footer[4]:
             for column in (chunk[3] for chunk in group[1]):
                 begin, data = column.get(11) or column[9], column[9]
-                chunks.append(_Chunk(column[3][0], group[3], column[5], begin, data, column[7]))
-                if not 0 <= begin <= data or column[7] < 0:
+                length, decompressed = column[7], column.get(6, 0)
+                rows = column[3][0], group[3], column[5]
+                chunks.append(_Chunk(*rows, begin, data, length, decompressed))
+                if not 0 <= begin <= data or length < 0:
                     raise ValueError("a column outside of the file")
         groups = [group[3] for group in footer[4]]
         if min(groups, default=0) < 0 or sum(groups) != footer[3]:
