@@ -26,7 +26,7 @@ from by_hand import WORK
 PHASES = {
     "reading": (
         r"_reading\.read\.read_(rankings|truth)",
-        r"_reading\.parquet\.ParquetFiles\.(of|read)",
+        r"_formats\.parquet\.ParquetFiles\.(of|read)",
     ),
     "finding": (
         r"_rankings\.codes\.Codes\.(of_tables|encode|find|mask_users_in)",
@@ -37,13 +37,13 @@ PHASES = {
     ),
     "counting": (r"_rankings\.counts\.count_at_marks", r"_rankings\.rules\.count_\w+"),
     "placing": (r"_rankings\.align\.to_hits",),
-    "metrics": (r"_engine\.block\.Block\.score", r"_engine\.scores\.Scores\.(merge|averaged)"),
+    "metrics": (r"_engine\.block\.Block\.score", r"_engine\.scores\.UserValues\.(merge|averaged)"),
     "checks": (
         r"_reading\.ids\.to_ids",
         r"_reading\.numbers\.(to_numbers|check_ranks|check_gains)",
         r"_reading\.read\._resolve_missing_scores",
         r"_reading\.fillers\.refuse_fillers",
-        r"_reading\.parquet\.ParquetFiles\.refuse_damaged_columns",
+        r"_formats\.parquet\.ParquetFiles\.refuse_damaged_columns",
         r"_reading\.table\.unify_all_id_types",
         r"_reading\.doubts\.\w+_caution",
         r"_engine\.scores\.check_whole",

@@ -173,7 +173,7 @@ def test_auto_reads_in_pieces_what_does_not_fit(tmp_path, monkeypatch):
     path = tmp_path / "r.parquet"
     rankings.write_parquet(path)
     assert rm.evaluate(path, truth).plan.engine == ""
-    for name in ("PER_ROW", "PER_ROW_OF_NUMBERS"):
+    for name in ("PER_ROW", "PER_ROW_OF_NUMBERS", "PER_ROW_WITHOUT_TEXT"):
         monkeypatch.setattr(f"rankmeter._large.opened.{name}", 2**20)
     for form in (path, str(tmp_path), pl.scan_parquet(path), ds.dataset(path)):
         plan = rm.evaluate(form, truth, memory="64MiB").plan
@@ -192,7 +192,7 @@ def test_rows_of_numbers_need_less_memory_and_so_fit_sooner(tmp_path, monkeypatc
     rows = rankings.with_row_index("place")
     rows = rows.select(user="place", item=pl.col("place") % 7, score="score")
     truth = rows.select("user", "item")
-    monkeypatch.setattr("rankmeter._reading.opened.PER_ROW", 2**40)
+    monkeypatch.setattr("rankmeter._large.opened.PER_ROW_WITHOUT_TEXT", 2**40)
     found = []
     for frame in (rows, rows.with_columns(text), rows.with_columns(other=pl.lit(1))):
         frame.write_parquet(tmp_path / "r.parquet")

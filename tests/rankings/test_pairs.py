@@ -205,20 +205,22 @@ def test_compiled_code_refuses_arrays_that_do_not_fit():
         (lambda *of: np.array(of, dtype=float)),
     )
     bits, out, wide = whole(4, 5).view(np.uint64), np.empty(2, dtype=np.int64), whole(0, 1, 2)
-    rows = bits, None, wide
+    rows, order = (bits, None, wide), np.empty(2, dtype=np.int32)
     calls = {
         "group": [
-            (whole(0, 2), out, np.empty(3, dtype=np.int64)),
-            (whole(-1, 0), out, np.empty(3, dtype=np.int64)),
-            (whole(0, 0, 0), out, np.empty(3, dtype=np.int64)),
-            (whole(0, 0), out, whole()),
+            (whole(0, 2), order, np.empty(3, dtype=np.int64)),
+            (whole(-1, 0), order, np.empty(3, dtype=np.int64)),
+            (whole(0, 0, 0), order, np.empty(3, dtype=np.int64)),
+            (whole(0, 0), order, whole()),
+            (whole(0, 0), out, np.empty(3, dtype=np.int64)),  # of 64 bits
         ],
         "match": [
             (*rows, *rows, out, out, 4, 1),  # an item beyond the width
             (*rows, *rows, out, out, 5, 2),
             (*rows, *rows, out[:1], out, 4, 2),
-            (bits, whole(0, 2), wide, *rows, out, out, 4, 2),
-            (*rows, bits, whole(-1, 0), wide, out, out, 4, 2),
+            (bits, np.int32([0, 2]), wide, *rows, out, out, 4, 2),
+            (bits, whole(0, 1), wide, *rows, out, out, 4, 2),
+            (*rows, bits, np.int32([-1, 0]), wide, out, out, 4, 2),
             (bits, None, whole(0, 2, 1), *rows, out, out, 4, 2),
             (bits, None, whole(0, 1, 3), *rows, out, out, 4, 2),
             (bits, None, whole(-1, 1, 2), *rows, out, out, 4, 2),
@@ -228,10 +230,10 @@ def test_compiled_code_refuses_arrays_that_do_not_fit():
         "count": [
             (real(1, 2), None, wide, whole(0, 2), real(1, 1), out, out),
             (real(1, 2), None, wide, whole(1, 0), real(1, 1), out, out),
-            (real(1, 2), whole(0, 9), wide, whole(0, 1), real(1, 1), out, out),
+            (real(1, 2), np.int32([0, 9]), wide, whole(0, 1), real(1, 1), out, out),
             (real(1, 2), None, wide, whole(0, 1), real(1), out, out),
             (np.float32([1]), None, wide, whole(0, 1), real(1, 1), out, out),
-            (np.float32([1, 2]), whole(1, 0), wide, whole(0, 1), real(1, 1), out, out),
+            (np.float32([1, 2]), np.int32([1, 0]), wide, whole(0, 1), real(1, 1), out, out),
         ],
         "sort": [(whole(1, 0), real(1, 1), out), (whole(0, 1), real(1), out)],
     }
@@ -359,3 +361,12 @@ def test_of_repeated_items_the_best_row_is_kept(order, numbers, kept):
     rows = {"row": [0, 1, 2, 3, 4], "user": [1, 1, 1, 2, 1], "item": ["a", "b", "a", "a", "a"]}
     rows |= {} if numbers is None else {order: numbers}
     assert best_ranked_rows(pl.DataFrame(rows), order)["row"].to_list() == kept
+
+
+@pytest.mark.parametrize("most", [0, 2**31])
+def test_more_rows_than_compiled_code_orders_have_the_same_values(most, monkeypatch):
+    monkeypatch.setattr("rankmeter._rankings.pairs._MOST", most)
+    rankings = pl.DataFrame({"user": [2, 1, 2, 1], "item": [3, 3, 4, 5], "score": [1, 2, 2, 1]})
+    result = rm.evaluate(rankings, {1: [5], 2: [4, 3]}, ["mrr", "ap"])
+    assert result.per_user["mrr"].to_list() == [0.5, 1.0]
+    assert result.per_user["ap"].to_list() == [0.5, 1.0]

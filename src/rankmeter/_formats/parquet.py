@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
-from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
@@ -88,6 +87,20 @@ class ParquetFiles:
         """Number of rows of all files."""
         return sum(footer.n_rows for footer in self.footers.values())
 
+    def text_size(self) -> int | None:
+        """Bytes of the text of ids, each once where a dictionary has it; None if all are numbers.
+
+        These are the columns named like users or items, or all if none is.
+        """
+        types = self.scan.collect_schema()  # with that of paths, if it is needed
+        if len(types) <= 3 and all(dtype.is_numeric() for dtype in types.dtypes()):
+            return None
+        text = [name for name, dtype in types.items() if dtype == pl.String]
+        ids = [name for name in text for role in ("user", "item") if names_for_role(role, [name])]
+        encoded = {name.encode() for name in ids or text}
+        chunks = (chunk for footer in self.footers.values() for chunk in footer.chunks)
+        return sum(max(chunk.decompressed, 0) for chunk in chunks if chunk.name in encoded)
+
     def divide_rows(self, size: int) -> list[tuple[Path, int, int]]:
         """Divide the rows into parts: (file, first row in the file, number of rows).
 
@@ -130,11 +143,13 @@ class ParquetFiles:
                 scan = pl.scan_parquet(part[0], glob=False, include_file_paths=paths)
                 scan = scan.slice(*part[1:])
             # The in-memory engine keeps the row order that a ranking without scores relies on.
-            return scan.select(columns).collect(engine="in-memory")
+            frame = scan.select(columns).collect(engine="in-memory")
         except polars_errors() as error:
             raise _schema_mismatch_error(self.files, self.path) or _unreadable_file_error(
                 self.path, error
             ) from error
+        # Row groups are parts of a column, and numbers in parts would be copied at each use.
+        return pl.DataFrame([ids.rechunk() if ids.dtype.is_numeric() else ids for ids in frame])
 
 
 def _merge_small_groups(groups: Sequence[int], size: int) -> Iterator[int]:
@@ -282,6 +297,7 @@ class _Chunk(NamedTuple):
     start: int  # where its pages begin
     data: int  # where those with data begin, after that of the dictionary
     length: int
+    decompressed: int
 
 
 class _Footer(NamedTuple):
@@ -295,15 +311,17 @@ class _Footer(NamedTuple):
 def _read_footer(file: Path) -> _Footer:
     """Read the footer; refuse a column chunk at an impossible offset, even if unused."""
     with _translate_structure_errors(file), file.open("rb") as opened:
-        footer = _read_struct(BytesIO(_read_footer_bytes(opened)))
+        footer = _Thrift(_read_footer_bytes(opened)).read_struct()
         if 8 in footer:
             raise ValueError("encrypted")
         chunks = []
         for group in footer[4]:
             for column in (chunk[3] for chunk in group[1]):
                 begin, data = column.get(11) or column[9], column[9]
-                chunks.append(_Chunk(column[3][0], group[3], column[5], begin, data, column[7]))
-                if not 0 <= begin <= data or column[7] < 0:
+                length, decompressed = column[7], column.get(6, 0)
+                rows = column[3][0], group[3], column[5]
+                chunks.append(_Chunk(*rows, begin, data, length, decompressed))
+                if not 0 <= begin <= data or length < 0:
                     raise ValueError("a column outside of the file")
         groups = [group[3] for group in footer[4]]
         if min(groups, default=0) < 0 or sum(groups) != footer[3]:
@@ -329,76 +347,99 @@ def _check_page_headers(opened: IO[bytes], chunk: _Chunk) -> None:
     if end > opened.seek(0, 2):
         raise ValueError("pages beyond the end of the file")
     while n_left > 0 and position < end:
-        opened.seek(position)
-        page = _read_struct(opened)
+        page, size = _read_page_header(opened, position)
         n = (page.get(5) or page.get(8) or {1: 0})[1]
         if not 0 <= n <= n_left or page[3] < 0 or page[2] < 0:
             raise ValueError(f"a page of {n} values, where {n_left} of {chunk.n_values} are left")
         n_left -= n
-        position = opened.tell() + page[3]
+        position += size + page[3]
     if n_left > 0 or chunk.n_values < chunk.n_rows:
         raise ValueError(f"{chunk.n_values - n_left} values in the pages of {chunk.n_rows} rows")
 
 
+_USUAL_HEADER = 2**8
 _LARGEST_HEADER = 2**24
 
 
-# Thrift's compact protocol: a struct is ``{field: value}``.
+def _read_page_header(opened: IO[bytes], position: int) -> tuple[dict[int, Any], int]:
+    """Read the header at a position, and its size; of a large one, more is read."""
+    size = _USUAL_HEADER
+    while True:
+        opened.seek(position)
+        header = _Thrift(opened.read(size))
+        try:
+            return header.read_struct(), header.at
+        except _CutOffError:
+            if len(header.data) < size or size >= _LARGEST_HEADER:
+                raise
+        size *= 2**8
 
 
-def _read_struct(file: IO[bytes], depth: int = 0) -> dict[int, Any]:
-    """Read a Thrift struct as a mapping from field number to value."""
-    if depth > 30:
-        raise ValueError("nested too deep")
-    fields: dict[int, Any] = {}
-    field = 0
-    while head := _read_byte(file):
-        field = field + (head >> 4) if head >> 4 else _read_integer(file)
-        fields[field] = _read_value(file, head & 15, depth)
-    return fields
+class _CutOffError(ValueError):
+    """The bytes end within a value."""
+
+    def __init__(self) -> None:
+        super().__init__("cut off")
 
 
-def _read_value(file: IO[bytes], kind: int, depth: int) -> Any:
-    if kind in (1, 2):
-        return kind == 1
-    if kind == 3:
-        return _read_byte(file)
-    if kind in (4, 5, 6):
-        return _read_integer(file)
-    if kind in (7, 8):
-        return _read_bytes(file, 8 if kind == 7 else _read_varint(file))
-    if kind in (9, 10):
-        head = _read_byte(file)
-        n = head >> 4 if head >> 4 < 15 else _read_varint(file)
-        if (head & 15) in (1, 2):  # in a list each truth value is a byte
-            return list(_read_bytes(file, n))
-        return [_read_value(file, head & 15, depth + 1) for _ in range(n)]
-    if kind == 12:
-        return _read_struct(file, depth + 1)
-    raise ValueError(f"type {kind} of a field")
+class _Thrift:
+    """Reads the compact protocol of Thrift: a struct is ``{field: value}``."""
 
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
 
-def _read_bytes(file: IO[bytes], n: int) -> bytes:
-    read = file.read(min(n, _LARGEST_HEADER))
-    if len(read) < n:
-        raise ValueError("cut off")
-    return read
+    def read_struct(self, depth: int = 0) -> dict[int, Any]:
+        """Read a struct as a mapping from field number to value."""
+        if depth > 30:
+            raise ValueError("nested too deep")
+        fields: dict[int, Any] = {}
+        field = 0
+        while head := self._read_byte():
+            field = field + (head >> 4) if head >> 4 else self._read_integer()
+            fields[field] = self._read_value(head & 15, depth)
+        return fields
 
+    def _read_value(self, kind: int, depth: int) -> Any:
+        if kind in (4, 5, 6):
+            return self._read_integer()
+        if kind in (1, 2):
+            return kind == 1
+        if kind == 3:
+            return self._read_byte()
+        if kind in (7, 8):
+            return self._read_bytes(8 if kind == 7 else self._read_varint())
+        if kind in (9, 10):
+            head = self._read_byte()
+            n = head >> 4 if head >> 4 < 15 else self._read_varint()
+            if (head & 15) in (1, 2):  # in a list each truth value is a byte
+                return list(self._read_bytes(n))
+            return [self._read_value(head & 15, depth + 1) for _ in range(n)]
+        if kind == 12:
+            return self.read_struct(depth + 1)
+        raise ValueError(f"type {kind} of a field")
 
-def _read_byte(file: IO[bytes]) -> int:
-    return _read_bytes(file, 1)[0]
+    def _read_bytes(self, n: int) -> bytes:
+        read = self.data[self.at : self.at + n]
+        if len(read) < n:
+            raise _CutOffError
+        self.at += n
+        return read
 
+    def _read_byte(self) -> int:
+        if self.at >= len(self.data):
+            raise _CutOffError
+        self.at += 1
+        return self.data[self.at - 1]
 
-def _read_varint(file: IO[bytes]) -> int:
-    value, shift = 0, 0
-    while (byte := _read_byte(file)) >= 128:
-        value |= (byte & 127) << shift
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number of more than 64 bits")
-    return value | byte << shift
+    def _read_varint(self) -> int:
+        value, shift = 0, 0
+        while (byte := self._read_byte()) >= 128:
+            value |= (byte & 127) << shift
+            shift += 7
+            if shift > 63:
+                raise ValueError("a number of more than 64 bits")
+        return value | byte << shift
 
-
-def _read_integer(file: IO[bytes]) -> int:
-    value = _read_varint(file)
-    return value >> 1 ^ -(value & 1)
+    def _read_integer(self) -> int:
+        value = self._read_varint()
+        return value >> 1 ^ -(value & 1)

@@ -24,7 +24,12 @@ from rankmeter._reading.columns import Columns, names_of_runs, resolve_roles
 from rankmeter._reading.forms import read_columns
 from rankmeter._reading.frames import class_test, describe_type, from_polars, translate_query_errors
 from rankmeter._reading.ids import to_ids
-from rankmeter._reading.memory import PER_ROW, PER_ROW_OF_NUMBERS, estimate_text_memory
+from rankmeter._reading.memory import (
+    PER_ROW,
+    PER_ROW_OF_NUMBERS,
+    PER_ROW_WITHOUT_TEXT,
+    estimate_text_memory,
+)
 from rankmeter._reading.numbers import refuse_unused_numbers, to_numbers
 from rankmeter._reading.orders import (
     compare_in_pieces,
@@ -372,8 +377,8 @@ def estimate_memory(data: Any, limit: float) -> int:
             path = expand_home(data)
             if is_parquet(path):
                 files = ParquetFiles.of(path)
-                types = files.scan.collect_schema().dtypes()  # with that of paths, if it is needed
-                numbers = len(types) <= 3 and all(dtype.is_numeric() for dtype in types)
-                return (PER_ROW_OF_NUMBERS if numbers else PER_ROW) * files.n_rows
+                if (text := files.text_size()) is None:
+                    return PER_ROW_OF_NUMBERS * files.n_rows
+                return PER_ROW_WITHOUT_TEXT * files.n_rows + text
             return estimate_text_memory(path, limit) if path.is_file() else 0
     return 0

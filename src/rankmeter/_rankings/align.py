@@ -81,14 +81,18 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     choices, codes, notes = truth.choices, truth.codes, dict(truth.counts)
     in_rankings = codes.mask_users_in(rankings.empty_users)
     user = codes.encode(rankings.users)
-    in_rankings[user] = True
     known = rankings.rows.counts_at(user, truth)
     if known is not None:
         at_judged, is_positive = known
+        in_rankings[user] = True
         ideals = truth.relevant, truth.others
         candidate_counts = count_known_candidates(at_judged, is_positive, choices, ideals)
     else:
         ranking = _create_ranking(rankings, user, truth, listing)
+        if isinstance(ranking, Rows):
+            in_rankings |= ranking.candidates.offsets[1:] > ranking.candidates.offsets[:-1]
+        else:
+            in_rankings[user] = True
         candidate_counts = count_candidates(ranking, truth, notes, listing)
     counts, positive, ideals, n_found, repeated, lists = candidate_counts
     hits, nonrelevant, tied = to_hits(counts, ideals, choices, positive)

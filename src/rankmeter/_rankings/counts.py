@@ -96,7 +96,7 @@ class Candidates:
         begin, n = self.offsets[users], self.offsets[users + 1] - self.offsets[users]
         rows = np.repeat(begin + n - np.cumsum(n), n) + np.arange(n.sum())
         order = self.groups.order
-        return np.repeat(users, n), rows if order is None else order[rows]
+        return np.repeat(users, n), rows if order is None else order[rows].astype(np.int64)
 
     def holds(self, marks: Marks) -> BoolArray:
         """Mask of the marks that are among these rows with the same value."""
@@ -192,7 +192,7 @@ def count_at_marks(candidates: Candidates, marks: Marks, ties: TieRule) -> RankC
 
 def _count_above_and_equal(c: Candidates, t: Marks) -> tuple[IntArray, IntArray]:
     """Count, for each mark, the better candidates of its user and the candidates of equal value."""
-    if _native.native is None:
+    if _native.native is None or (c.groups.order is not None and c.groups.order.itemsize > 4):
         tally = _tally_by_definition(c, t)
         return tally.count_above(), tally.count_equal()
     above, upto = np.empty((2, t.user.size), dtype=np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,19 +58,20 @@ def user_offsets(user: IntArray, n_users: int) -> IntArray:
 class Groups:
     """Rows by user, without moving rows; the rows of a user keep their order."""
 
-    order: IntArray | None  # (n_rows,) positions of the rows by user; None if they are
+    order: npt.NDArray[Any] | None  # (n_rows,) positions of the rows by user; None if they are
     offsets: IntArray  # (n_users + 1,) where the rows of each user begin in this order
 
     @classmethod
     def of(cls, user: IntArray, n_users: int) -> Groups:
         """Group rows by user, given the user code of each row, below `n_users`."""
-        if _native.native is not None:
-            order, offsets = np.empty_like(user), np.empty(n_users + 1, dtype=np.int64)
+        if _native.native is not None and user.size < _MOST:
+            order = np.empty(user.size, dtype=np.int32)
+            offsets = np.empty(n_users + 1, dtype=np.int64)
             grouped = _native.native.group(np.ascontiguousarray(user), order, offsets)
             return cls(None if grouped else order, offsets)
-        grouped = np.all(user[1:] >= user[:-1])
+        ascends = np.all(user[1:] >= user[:-1])
         return cls(
-            None if grouped else np.argsort(user, kind="stable"), user_offsets(user, n_users)
+            None if ascends else np.argsort(user, kind="stable"), user_offsets(user, n_users)
         )
 
     def ranges_of_users(self) -> list[int]:
@@ -86,10 +87,12 @@ class Groups:
 
 _MANY = 2**19
 """Rows that are worth several threads."""
+_MOST = 2**31
+"""Rows whose order compiled code does not write."""
 SHOWN = 3
 _LARGEST = 2**32 - 1
 """Dense items that compiled code has room for."""
-_SEED = secrets.randbits(63)
+_SEED = int.from_bytes(os.urandom(7))
 """Of hashes: ids cannot be chosen to collide."""
 
 
@@ -139,7 +142,7 @@ def _match_by_table(
     user: IntArray, item: pl.Series, n_users: int, code: IntArray, judged_item: pl.Series
 ) -> Pairs | None:
     """Find the pairs by a lookup table; None if not possible, or if a pair seems repeated."""
-    if _native.native is None:
+    if _native.native is None or max(user.size, code.size) >= _MOST:
         return None
     groups, judged = Groups.of(user, n_users), Groups.of(code, n_users)
     low, width, (of_rows, of_judged) = _item_keys([item, judged_item])

@@ -122,9 +122,9 @@ def _rank_order(placed: Placed) -> IntArray:
     user, rank = np.ascontiguousarray(placed.user), np.ascontiguousarray(key)
     if _native.native is not None:
         grouped, order = Groups.of(user, int(user.max()) + 1).order, np.empty_like(user)
-        of_user = (user, rank) if grouped is None else (user[grouped], rank[grouped])
-        if _native.native.sort(*of_user, order):
-            return order if grouped is None else grouped[order]
+        rows = slice(None) if grouped is None else grouped.astype(np.int64)
+        if _native.native.sort(user[rows], rank[rows], order):
+            return order if isinstance(rows, slice) else rows[order]
     return np.lexsort((*_item_sort_key(placed.item), -placed.gain, rank, user))
 
 

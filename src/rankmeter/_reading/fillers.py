@@ -77,6 +77,8 @@ def _possible_fillers(table: Table) -> list[Any]:
         items = rows.items().to_series()
         if len(items) <= _SHORT:
             found = {*items.to_list()}
+        elif items.dtype.is_integer():
+            found = [filler for filler in fillers if (items == filler).any()]
         else:
             is_filler = items.is_in(fillers)
             found = {*items.filter(is_filler).to_list()} if is_filler.any() else ()

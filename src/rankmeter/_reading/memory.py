@@ -28,6 +28,8 @@ PER_ROW = 130
 """Bytes that each row of rankings takes in memory until it is measured."""
 PER_ROW_OF_NUMBERS = 90
 """The same where users, items and scores are numbers, and there are no other columns."""
+PER_ROW_WITHOUT_TEXT = 110
+"""The same where ids are text, whose bytes come to that."""
 PER_BYTE = 8
 """The same for each byte of text whose rows are of usual length."""
 

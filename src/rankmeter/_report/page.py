@@ -68,7 +68,7 @@ class Drawing:
 
 def draw_chart(chart: Any) -> Drawing:
     """Draw a chart of `charts` as SVG, with title and subtitle."""
-    spec = _clean_spec_texts(chart.properties(width=WIDTH).to_dict())
+    spec = _clean_spec_texts(chart.properties(width=WIDTH).to_dict(validate=False))
     title = spec.pop("title", "")
     heading = title if isinstance(title, dict) else {"text": title}
     _describe_marks(spec, [])

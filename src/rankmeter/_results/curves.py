@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._annexes import annex
-from rankmeter._engine.scores import UserValues
+from rankmeter._engine.scores import Averaged, UserValues
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._results.estimates import estimate
 from rankmeter._results.notes import Facts, evaluation_facts, notes_on_means
@@ -282,9 +282,10 @@ def compute_curves(
         for label, line in lines.items():
             ends = replace(plan, metrics=(line[1], line[max_k]))
             facts[label][name] = evaluation_facts(ends, scores, read)
-            losses[label] += _loss_rows(name, line, scores, cluster_ids)
+            points = {k: scores.averaged(point) for k, point in line.items()}
+            losses[label] += _loss_rows(name, line, points, cluster_ids)
             for k, point in line.items():
-                averaged = scores.averaged(point)
+                averaged = points[k]
                 e = estimate(plan, point, averaged, cluster_ids)
                 of_users = None if cluster_ids is None else cluster_ids[averaged.users]
                 se = spread_of_mean(averaged.parts, of_users).se
@@ -304,11 +305,13 @@ def compute_curves(
 
 
 def _loss_rows(
-    name: str, line: Mapping[int, MetricPlan], scores: UserValues, clusters: IntArray | None
+    name: str,
+    line: Mapping[int, MetricPlan],
+    points: Mapping[int, Averaged],
+    clusters: IntArray | None,
 ) -> list[tuple[Any, ...]]:
     """Rows for `Curve.losses`: (co)variances of each k and the best k, over common users."""
-    points = {k: scores.averaged(point) for k, point in line.items()}
-    users = functools.reduce(np.intersect1d, (point.users for point in points.values()))
+    users = functools.reduce(_common_users, (point.users for point in points.values()))
     if users.size == 0:
         return []
     values = {k: point.only(users).parts for k, point in points.items()}
@@ -325,6 +328,11 @@ def _loss_rows(
         (variance, covariance), (_, of_best) = covariance_of_means([x, values[best]], cluster_ids)
         rows.append((name, k, variance, of_best, covariance, unit.df, unseen[k]))
     return rows
+
+
+def _common_users(one: IntArray, other: IntArray) -> IntArray:
+    """Users of both, ascending, as they are in each."""
+    return one if np.array_equal(one, other) else np.intersect1d(one, other)
 
 
 def best_cutoffs(means: Mapping[int, float], *, increasing: bool) -> list[int]:

@@ -330,7 +330,8 @@ def is_skewed(x: Floats) -> bool:
     if largest <= 1e-12 * np.abs(x).max(initial=0.0):  # all are equal but for rounding
         return False
     gap = gap / largest
-    return bool(abs((gap**3).sum()) > SKEWED * np.square(gap).sum() ** 1.5)
+    square = np.square(gap)
+    return bool(abs((square * gap).sum()) > SKEWED * square.sum() ** 1.5)
 
 
 def wilson_interval(
