@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from command_line import write_examples
-
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
+    from command_line import write_examples
+
     home = tmp_path / "home"
     home.mkdir()
     (tmp_path / "temporary").mkdir()

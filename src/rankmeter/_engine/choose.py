@@ -51,7 +51,7 @@ class Reading:
     def read_rankings(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Read rankings into memory, in pieces from disk, or with Spark."""
         if isinstance(data, RankingKind):
-            return self._read_in_memory(data, columns, plan)
+            return data.open(self, columns, plan)
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table: Table = annex("_large.opened").open_spark(
@@ -105,19 +105,6 @@ class Reading:
         table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         description = f"memory: {table.source} cannot be read in pieces"
         return replace(table, origin=replace(table.origin, engine=description))
-
-    def _read_in_memory(
-        self, data: RankingKind, columns: Mapping[str, str] | None, plan: Plan
-    ) -> Table:
-        """Read scores, samples, ranks or grades; refuse options for files and columns."""
-        name = type(data).__name__
-        if self.engine in ("disk", "spark"):
-            raise UsageError(
-                f"engine={self.engine!r} cannot read {name}, which is in memory", option="engine"
-            )
-        if columns and {"score", "rank"} & columns.keys():
-            raise UsageError(f"columns= names columns, which {name} lacks")
-        return data.read(plan)
 
     def read_truth(
         self, truth: object, columns: Mapping[str, str] | None, relevant: str = ""

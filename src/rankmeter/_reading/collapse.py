@@ -36,6 +36,8 @@ class Collapse:
 
     def __call__(self, rankings: Table) -> Table:
         """Replace the items of rankings by whole items, each at the rank of its best part."""
+        notes = (*rankings.origin.notes, self.note)
+        rankings = replace(rankings, origin=replace(rankings.origin, notes=notes))
         return _collapse_rankings(rankings.rows, rankings, self)
 
     def rename_to_wholes(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
