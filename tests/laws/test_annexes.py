@@ -72,22 +72,66 @@ def test_what_belongs_to_an_annex_exists(name):
         assert (PACKAGE / folder).exists()
 
 
-def test_what_was_taken_out_is_missed_by_name(tmp_path):
-    copy(tmp_path)
-    take_out(tmp_path, with_dependents("show"))
+@pytest.fixture(scope="module")
+def without_show(tmp_path_factory):
+    root = tmp_path_factory.mktemp("without")
+    copy(root)
+    take_out(root, with_dependents("show"))
+    return root
+
+
+def run_python(root, *words):
+    command = [sys.executable, *words]
+    own = {**os.environ, "PYTHONPATH": str(root / "src")}
+    return subprocess.run(command, cwd=root, env=own, capture_output=True, text=True, check=False)
+
+
+def test_what_was_taken_out_is_missed_by_name(without_show):
     code = "import rankmeter as rm; r = rm.evaluate({'u': ['a']}, {'u': {'a'}}, 'rr'); print(r)\n"
     code += "try:\n    r.show('u')\nexcept rm.errors.MissingDependencyError as error:\n"
     code += "    print(error)\nprint(rm.__all__)"
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ran = run_python(without_show, "-c", code)
     assert "this installation lacks the annex show, which was taken out of it" in ran.stdout
     assert "needs rankmeter._show: install rankmeter again" in ran.stdout
-    assert not (tmp_path / "src" / "rankmeter" / "_report").exists()
+    assert "'Walkthrough'" in ran.stdout
+    assert "'across'" in ran.stdout
+    typed = run_python(without_show, "-m", "rankmeter", "report", "a.csv")
+    assert typed.returncode == 4
+    assert "this installation lacks the annex report" in typed.stderr
+
+
+TRIED = """
+import subprocess, sys
+import pytest
+import rankmeter as rm
+
+@pytest.fixture(scope="module")
+def shown():
+    return rm.evaluate([["a"]], [{"a"}]).show(0)
+
+def test_that_asks(): rm.evaluate([["a"]], [{"a"}]).show(0)
+def test_of_a_fixture(shown): pass
+def test_of_a_fixture_that_failed(shown): pass
+def test_of_an_error():
+    with pytest.raises(ValueError, match="user"): rm.evaluate([["a"]], [{"a"}]).show(1)
+def test_of_a_command(): subprocess.run([sys.executable, "-m", "rankmeter", "report"], check=True)
+def test_that_fails(): assert rm.evaluate([["a"]], [{"a"}])["ndcg@10"].mean == 0
+def test_that_passes(): pass
+"""
+
+
+def test_only_what_asks_for_a_missing_annex_is_skipped(without_show):
+    (without_show / "tests" / "test_tried.py").write_text(TRIED, "utf-8")
+    (without_show / "tests" / "test_never.py").write_text("import rankmeter._show.walk\n", "utf-8")
+    files = ["tests/test_tried.py", "tests/test_never.py"]
+    ran = run_python(without_show, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files)
+    assert "1 failed, 1 passed, 6 skipped" in ran.stdout, ran.stdout
+    assert "FAILED tests/test_tried.py::test_that_fails" in ran.stdout
+
+
+def test_nothing_is_skipped_where_nothing_is_missing(pytestconfig):
+    assert not missing_annexes()
+    assert not pytestconfig.pluginmanager.has_plugin("lacking annexes")
 
 
 def test_a_package_that_an_annex_needs_is_named_by_itself(monkeypatch):
