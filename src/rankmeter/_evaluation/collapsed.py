@@ -84,7 +84,7 @@ def collapse(rankings: object, rule: object) -> Collapsed:
     Raises
     ------
     UsageError
-        If the rule is none of these, or the rankings have no items.
+        If the rule is something else, or the rankings have no items.
     DataError
         If the rule cannot be read; when the rankings are read, if it lacks one of their items, or
         a part is repeated.
