@@ -15,10 +15,9 @@ from annexes import ANNEXES, copy, take_out, with_dependents
 from rankmeter._annexes import annex, annex_of, missing_annexes
 from rankmeter.errors import MissingDependencyError
 
-pytestmark = [
-    pytest.mark.once,
-    pytest.mark.skipif(bool(missing_annexes()), reason="holds where nothing was taken out"),
-]
+pytestmark = pytest.mark.once
+if missing_annexes():
+    pytest.skip("holds where nothing was taken out", allow_module_level=True)
 
 UNASKED = {"across", "adapters", "command_line", "splits", "testing", "trec_eval"}
 """The annexes above the core, for which it does not ask."""

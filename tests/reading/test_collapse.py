@@ -193,10 +193,16 @@ def test_systems_are_collapsed_one_by_one():
     judged = {"q": {"b"}}
     systems = {"chunks": rm.collapse({"q": ["a#1", "a#2", "b#1"]}, "#"), "whole": {"q": ["b", "a"]}}
     assert rm.compare(systems, judged, "rr")["rr"][0].difference == -0.5
-    twice = rm.collapse(rm.collapse({"q": ["a/x#1", "a/y#1", "b/x#1"]}, "#"), "before:/")
-    result = rm.evaluate(twice, judged, "rr")
-    assert (result["rr"].mean, result.counts["collapsed_items"]) == (0.5, 1)
-    assert sum("the best chunk counts" in note for note in result.plan.notes) == 2
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_what_is_collapsed_is_not_collapsed_again(engine):
+    rows = pl.DataFrame({"user": ["q", "q"], "item": ["a/x#1", "b/x#1"]})
+    once = rm.collapse(cases.held(rows, engine), "#")
+    with pytest.raises(UsageError, match=r"collapsed already: .* before '#'; .* Write one rule"):
+        rm.evaluate(rm.collapse(once, "before:/"), {"q": {"b"}}, "rr", engine=engine)
+    with pytest.raises(UsageError, match="is collapsed already"):
+        rm.evaluate(once, {"q": {"b"}}, "rr", collapse="before:/", engine=engine)
 
 
 def test_options_of_the_evaluation_act_on_what_is_collapsed():

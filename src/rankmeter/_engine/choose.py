@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._annexes import annex
+from rankmeter._annexes import annex, is_missing
 from rankmeter._rankings.codes import THREADS
 from rankmeter._rankings.kind import RankingKind
 from rankmeter._reading.forms import can_be_large
@@ -65,7 +65,8 @@ class Reading:
                 f"path of Parquet files.",
                 option="engine",
             )
-        if self.engine == "memory" or (self.engine == "auto" and not can_be_large(data)):
+        is_small = is_missing("_large") or not can_be_large(data)  # or has no other way
+        if self.engine == "memory" or (self.engine == "auto" and is_small):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))
         estimate = annex("_large.opened").estimate_memory

@@ -84,7 +84,8 @@ def collapse(rankings: object, rule: object) -> Collapsed:
     Raises
     ------
     UsageError
-        If the rule is something else, or the rankings have no items.
+        If the rule is something else, or the rankings have no items; when they are read, if they
+        are collapsed already.
     DataError
         If the rule cannot be read; when the rankings are read, if it lacks one of their items, or
         a part is repeated.
