@@ -13,7 +13,6 @@ from rankmeter._annexes import is_missing
 from rankmeter._choices import SHARED_RANKS, TieRule
 from rankmeter._rankings import ties as tie_rules
 from rankmeter.metrics import Metric
-from rankmeter.testing import variants
 from reference_lists import Side
 
 GRADES = (-1.0, 0.0, 0.0, 1.0, 1.0, 2.0, 3.0)
@@ -78,6 +77,8 @@ def parts_of(rows):
 
 def of(spec):
     """Cutoffs and options of a metric: all combinations of the values of all options."""
+    from rankmeter.testing import variants
+
     cutoffs = CUTOFFS if spec.cutoff else (None,)
     return [(k, options) for options in variants(spec) for k in cutoffs]
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def command_line():
+    """Ask for it here: what only starts processes is skipped, too, where it was taken out."""
+    import_module("rankmeter._cli")
 
 
 @pytest.fixture
