@@ -15,8 +15,6 @@ import click
 import numpy as np
 from click.testing import CliRunner
 
-from rankmeter._cli import main
-
 RATINGS = """user,item,rating,time
 ann,a,5,100
 ann,b,3,200
@@ -76,6 +74,8 @@ class Ended:
 
 def rankmeter(*args, stdin=None):
     """Run a command line in this process."""
+    from rankmeter._cli import main
+
     # Before click 8.2 the two streams are separated only on request.
     apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
     done = CliRunner(**apart).invoke(main, [str(arg) for arg in args], input=stdin)
@@ -88,7 +88,7 @@ def running(run):
     """Run a command line whose command calls this function."""
     command = click.Command("doctor", callback=run)
     module = SimpleNamespace(command=command)
-    with mock.patch("rankmeter._cli.import_module", return_value=module):
+    with mock.patch("rankmeter._cli.annex", return_value=module):
         return rankmeter("doctor")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rankmeter._annexes import ANNEXES
+import lacking
 
 settings.register_profile(
     "house", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=15
@@ -126,13 +126,9 @@ def pytest_ignore_collect(collection_path, config):
     return True if config.option.rest and collection_path.is_file() else None
 
 
-def pytest_collection_modifyitems(items):
-    """Leave out tests with the mark of an annex that was taken out of the package."""
-    items[:] = [
-        item
-        for item in items
-        if all(ANNEXES.keys() >= {*mark.args} for mark in item.iter_markers("annex"))
-    ]
+def pytest_configure(config):
+    """Skip what needs an annex that was taken out of this checkout."""
+    lacking.register(config)
 
 
 @pytest.hookimpl(optionalhook=True)

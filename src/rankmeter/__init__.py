@@ -26,6 +26,8 @@ _HOMES = {
     "Scores": "_scores.kinds",
     "Across": "_across.across",
     "across": "_across.across",
+    "Collapsed": "_evaluation.collapsed",
+    "collapse": "_evaluation.collapsed",
     "Comparison": "_results.comparison",
     "Curve": "_results.curves",
     "LinkQueries": "_scores.link_prediction",
@@ -88,6 +90,8 @@ if TYPE_CHECKING:
     from rankmeter import torch as torch
     from rankmeter._across.across import Across as Across
     from rankmeter._across.across import across as across
+    from rankmeter._evaluation.collapsed import Collapsed as Collapsed
+    from rankmeter._evaluation.collapsed import collapse as collapse
     from rankmeter._evaluation.curve import curve as curve
     from rankmeter._evaluation.evaluate import evaluate as evaluate
     from rankmeter._evaluation.evaluator import Evaluator as Evaluator
@@ -160,7 +164,10 @@ def _metric_names() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     """Import what is public when it is first used; every metric has a name: NDCG, HitRate."""
     if name == "__all__":
-        public = [*_HOMES, *_MODULES, *_metric_names()]
+        is_missing = import_module("rankmeter._annexes").is_missing
+        homes = _HOMES | {module: module for module in _MODULES}
+        public = [public for public, home in homes.items() if not is_missing(home)]
+        public += _metric_names()
         return sorted(public, key=lambda n: (not n.isupper(), not n[0].isupper(), n))
     if name[0].isupper() and name not in _HOMES and name in (names := _metric_names()):
         return import_module("rankmeter.metrics").metric(names[name])

@@ -7,88 +7,66 @@ annex out of a copy of the repository, with all that this table names, and runs 
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from rankmeter.errors import MissingDependencyError
 
 ANNEXES: dict[str, dict[str, list[str]]] = {
-    "show": {
-        "folders": ["_show"],
-        "tests": [
-            "tests/results/test_show.py",
-            "tests/laws/forked.py",
-            "tests/laws/test_forks.py",
-            "tests/laws/test_hostile_options.py",
-            "rankmeter._results.summary.Summary.show",
+    "formats": {"folders": ["_formats"], "needs": []},
+    "large": {"folders": ["_large"], "needs": ["formats"]},
+    "scores": {
+        "folders": ["_scores", "_cli/evaluate_scores.py", "_cli/evaluate_ranks.py"],
+        "needs": ["formats"],
+    },
+    "training": {"folders": ["_training", "keras.py", "torch.py"], "needs": ["scores"]},
+    "show": {"folders": ["_show"], "needs": []},
+    "across": {"folders": ["_across"], "needs": []},
+    "report": {"folders": ["_report", "_cli/report.py"], "needs": ["show"]},
+    "explain": {"folders": ["_explain", "_cli/explain.py"], "needs": []},
+    "splits": {
+        "folders": [
+            *("splits", "baselines", "datasets.py"),
+            *("_cli/split.py", "_cli/describe.py", "_cli/baseline.py", "_cli/demo.py"),
         ],
         "needs": [],
     },
-    "report": {
-        "folders": ["_report", "_cli/report.py"],
-        "tests": [
-            "tests/results/report_data.py",
-            "tests/laws/forked.py",
-            "tests/laws/test_forks.py",
-            "tests/laws/test_hostile_options.py",
-            "tests/results/conftest.py",
-            "tests/results/test_chart_parts.py",
-            "tests/results/test_charts.py",
-            "tests/results/test_notes_on_page.py",
-            "tests/results/test_page_parts.py",
-            "tests/results/test_places.py",
-            "tests/results/test_report.py",
-            "tests/results/test_report_page.py",
-            "tests/results/test_worst.py",
-            "rankmeter._results.summary.Summary.report",
-        ],
-        "needs": ["show"],
-    },
-    "explain": {
-        "folders": ["_explain", "_cli/explain.py"],
-        "tests": [
-            "tests/evaluation/test_explain.py",
-            "tests/laws/test_inputs.py",
-            "tests/laws/forked.py",
-            "tests/laws/test_forks.py",
-            "tests/laws/test_hostile_options.py",
-            "rankmeter._evaluation.evaluator.Evaluator.explain",
-        ],
-        "needs": [],
-    },
-    "training": {
-        "folders": ["_training", "keras.py", "torch.py"],
-        "tests": [
-            "tests/evaluation/test_accumulator.py",
-            "tests/laws/test_inputs.py",
-            "tests/laws/forked.py",
-            "tests/laws/test_forks.py",
-            "tests/laws/test_hostile_options.py",
-            "tests/statistics/test_sums.py",
-            "tests/evaluation/test_trainers.py",
-            "rankmeter._evaluation.evaluator.Evaluator.accumulator",
-        ],
-        "needs": [],
-    },
+    "testing": {"folders": ["testing"], "needs": []},
+    "adapters": {"folders": ["ir_measures.py", "pyterrier.py"], "needs": []},
     "trec_eval": {
         "folders": ["_cli/_trec_eval", "_cli/trec_eval.py"],
-        "tests": [
-            "tests/cli/test_pytrec_eval.py",
-            "tests/cli/test_reference_trec.py",
-            "tests/cli/test_trec_eval.py",
-            "tests/cli/test_trec_eval_report.py",
-        ],
-        "needs": [],
+        "needs": ["formats"],
     },
-    "adapters": {
-        "folders": ["ir_measures.py", "pyterrier.py"],
-        "tests": ["tests/evaluation/test_retrieval_tools.py"],
-        "needs": [],
-    },
+    "command_line": {"folders": ["_cli", "__main__.py"], "needs": ["formats"]},
 }
-"""Each annex: its folders and files in the package; its tests, files or the names of docstrings
-whose examples use it (single tests in other files have the mark ``annex``); the annexes that it
-imports."""
+"""Each annex: its folders and files in the package, and the annexes that it imports.
+
+A file belongs to the first annex that names it. The entry stays where an annex is taken out: errors
+and skipped tests name the annex.
+"""
+
+
+def annex_of(module: str) -> str | None:
+    """The annex that a module belongs to, ``_report.plots``; None for all others."""
+    for name, entry in ANNEXES.items():
+        for folder in entry["folders"]:
+            if f"{module}.".startswith(folder.removesuffix(".py").replace("/", ".") + "."):
+                return name
+    return None
+
+
+@cache
+def missing_annexes() -> set[str]:
+    """The annexes that were taken out of this installation."""
+    here = Path(__file__).parent
+    return {name for name, annex in ANNEXES.items() if not (here / annex["folders"][0]).exists()}
+
+
+def is_missing(module: str) -> bool:
+    """Whether a module belongs to an annex that was taken out."""
+    return annex_of(module) in missing_annexes()
 
 
 def annex(module: str) -> Any:
@@ -106,6 +84,6 @@ def annex(module: str) -> Any:
         if error.name is None or not f"{path}.".startswith(f"{error.name}."):
             raise  # a package that the annex needs
         raise MissingDependencyError(
-            f"this needs {error.name}, which was taken out of this installation: install "
-            "rankmeter again"
+            f"this installation lacks the annex {annex_of(module)}, which was taken out of it, and "
+            f"this needs {error.name}: install rankmeter again"
         ) from None

@@ -14,7 +14,6 @@ import pytest
 
 import rankmeter as rm
 from command_line import loaded_by, rankmeter, write_examples
-from rankmeter._annexes import ANNEXES
 from rankmeter.errors import RankmeterWarning, UsageError
 
 
@@ -29,7 +28,7 @@ def workspace(tmp_path, monkeypatch):
 # -- help -------------------------------------------------------------------------------------
 
 
-HELPED = ["evaluate", "compare", *(["explain"] if "explain" in ANNEXES else [])]
+HELPED = ["evaluate", "compare", "explain"]
 
 
 @pytest.mark.parametrize("name", HELPED)
@@ -84,7 +83,7 @@ class Explodes:
 
 
 def failing(monkeypatch, error):
-    monkeypatch.setattr("rankmeter._cli.import_module", lambda _: Explodes(error))
+    monkeypatch.setattr("rankmeter._cli.annex", lambda _: Explodes(error))
     return rankmeter("doctor")
 
 
@@ -138,7 +137,7 @@ def test_a_warning_of_ours_is_one_line_on_stderr(monkeypatch):
             "doctor", callback=lambda: warnings.warn("look twice", RankmeterWarning, stacklevel=1)
         )
 
-    monkeypatch.setattr("rankmeter._cli.import_module", lambda _: Warns)
+    monkeypatch.setattr("rankmeter._cli.annex", lambda _: Warns)
     done = rankmeter("doctor")
     assert (done.code, done.out, done.err) == (0, "", "warning: look twice\n")
 

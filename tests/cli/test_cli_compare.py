@@ -51,7 +51,6 @@ def test_files_without_a_name_have_the_name_of_the_file(workspace):
     assert "the name 'old' is given to two files" in twice.err
 
 
-@pytest.mark.annex("report")
 @pytest.mark.parametrize("name", ["r.html", "r.HTM", "folder.txt/r.html"])
 def test_a_report_is_a_page(workspace, name):
     (workspace / "folder.txt").mkdir()
@@ -69,28 +68,24 @@ def test_a_report_under_another_ending_is_refused_before_any_work(workspace, nam
     assert sorted(workspace.iterdir()) == before
 
 
-@pytest.mark.annex("explain")
 def test_explain_refuses_a_second_metric_instead_of_dropping_the_first():
     done = rankmeter(*EXPLAIN, "-m", "ndcg@3", "--between", "rankmeter", "lenskit")
     assert (done.code, done.out) == (2, "")
     assert "ap@3 and ndcg@3" in done.err
 
 
-@pytest.mark.annex("explain")
 def test_explain_needs_a_metric():
     done = rankmeter(*EXPLAIN[:3], "--between", "rankmeter", "lenskit")
     assert (done.code, done.out) == (2, "")
     assert "--metric" in done.err
 
 
-@pytest.mark.annex("explain")
 def test_explain_writes_what_the_function_gives():
     done = rankmeter(*EXPLAIN, "--between", "rankmeter", "lenskit", "--json")
     found = rm.explain("recs.csv", "truth.csv", "ap@3", between=("rankmeter", "lenskit"))
     assert done.out.rstrip() == found.to_json().rstrip()
 
 
-@pytest.mark.annex("explain")
 @pytest.mark.parametrize(
     "line",
     [
@@ -109,14 +104,12 @@ def test_two_formats_at_once_are_refused_and_a_dash_is_standard_output(workspace
     assert sorted(workspace.iterdir()) == files
 
 
-@pytest.mark.annex("explain")
 def test_explain_refuses_a_convention_that_the_two_make_void():
     done = rankmeter(*EXPLAIN, "--between", "rankmeter", "lenskit", "--like", "recbole")
     assert (done.code, done.out) == (2, "")
     assert "like" in done.err
 
 
-@pytest.mark.annex("explain")
 @pytest.mark.parametrize("command", ["evaluate", "compare", "explain"])
 def test_help_says_how_columns_of_one_file_are_named(command):
     assert "rankings.user=member" in " ".join(rankmeter(command, "--help-all").out.split())
@@ -138,7 +131,6 @@ def test_only_commands_with_two_files_speak_of_sides():
     assert "rankings.user" not in " ".join(rankmeter("describe", "--help").out.split())
 
 
-@pytest.mark.annex("explain")
 @pytest.mark.parametrize(("target", "code"), [("0.123456789", 1), ("0.5", 0)])
 def test_explain_exits_with_1_if_nothing_gives_the_number(target, code):
     done = rankmeter("explain", "recs.csv", "truth.csv", "-m", "rr", "--target", target)

@@ -84,7 +84,6 @@ def test_groups_and_clusters_in_files(files):
     assert result["mrr"].mean == rm.evaluate_scores(scores, true, "mrr")["mrr"].mean
 
 
-@pytest.mark.annex("show")
 def test_show_explains_a_query(files):
     ran = run("evaluate-ranks", "ranks.csv", "-m", "mrr", "--show", "b")
     assert "mrr = 1 / first hit = 1 / 4 = 0.2500" in ran.out

@@ -54,10 +54,7 @@ def python(code, *words, **more):
         ("evaluate", "tiny.run", "tiny.qrels"),
         ("evaluate", "tiny.csv", "truth.csv"),
         ("evaluate", "tiny.run", "tiny.qrels", "-m", "ndcg@10", "--json"),
-        pytest.param(
-            ("trec_eval", "tiny.qrels", "tiny.run", "-m", "ndcg_cut.10"),
-            marks=pytest.mark.annex("trec_eval"),
-        ),
+        ("trec_eval", "tiny.qrels", "tiny.run", "-m", "ndcg_cut.10"),
     ],
 )
 def test_tiny_files_are_evaluated_with_few_imports(folder, words):
@@ -75,11 +72,8 @@ def test_tiny_files_are_evaluated_with_few_imports(folder, words):
     [
         ("evaluate", "tiny.run", "tiny.qrels"),
         ("evaluate", "tiny.run", "tiny.qrels", "-m", "ndcg@10,map,rr", "--ties", "text", "--json"),
-        pytest.param(
-            ("trec_eval", "tiny.qrels", "untied.run", "-q", "-c"),
-            marks=pytest.mark.annex("trec_eval"),
-        ),
-        pytest.param(("trec_eval", "tiny.qrels", "tied.run"), marks=pytest.mark.annex("trec_eval")),
+        ("trec_eval", "tiny.qrels", "untied.run", "-q", "-c"),
+        ("trec_eval", "tiny.qrels", "tied.run"),
     ],
 )
 def test_trec_files_are_evaluated_without_polars(folder, words):

@@ -151,7 +151,6 @@ def test_ranks_in_a_matrix_are_those_of_the_tools(tool, setting):
     assert compared > 50
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("blocks", [1, 3])
 @pytest.mark.parametrize(
     ("kind", "rule"),

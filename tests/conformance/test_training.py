@@ -20,7 +20,6 @@ def test_the_tool_printed_the_same_for_its_metric_and_for_ours(tool):
     np.testing.assert_allclose(run["ours"], run["theirs"], rtol=0, atol=1e-6)
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("tool", KEPT)
 def test_the_recorded_scores_still_have_the_number_that_the_tool_printed(tool):
     run = KEPT[tool]
@@ -36,7 +35,6 @@ def test_the_recorded_scores_still_have_the_number_that_the_tool_printed(tool):
     assert mean == pytest.approx(value, abs=1e-15)
 
 
-@pytest.mark.annex("training")
 def test_what_would_give_another_number_is_refused():
     metric = rm.group_metric("ndcg@5", like="xgboost", groups=[[2, 1], [1, 2]])
     with pytest.raises(rm.errors.UsageError, match="XGBRanker"):
@@ -49,7 +47,6 @@ def test_what_would_give_another_number_is_refused():
         rm.group_metric("ndcg@5,10")
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize(
     ("given", "words"),
     [

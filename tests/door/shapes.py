@@ -18,7 +18,6 @@ import pytest
 import scipy.sparse
 
 import rankmeter as rm
-from annexes import present
 from command_line import rankmeter
 from door.containers import FILES, FRAMES, MAPPINGS, RECORDS
 from door.judge import Answer, as_matrix, ask, ask_command, naive, refused, right, right_or_refused
@@ -311,8 +310,6 @@ SHAPES: dict[str, Shape] = {
     "grouped": Shape("rows in groups", groups, ("object",), frozenset({"object"}), ("rows",)),
 }
 
-SHAPES = present(SHAPES, grouped="training")
-
 
 def one_user(data: Data) -> Sides:
     user = data.users[3]
@@ -391,10 +388,6 @@ CALLS: dict[str, dict[str, Callable[..., Any]]] = {
     },
 }
 COMMANDS = ("command evaluate", "command compare", "gate")
-CALLS["rankings"] = present(CALLS["rankings"], explain="explain")
-CALLS["scores"] = present(
-    CALLS["scores"], **dict.fromkeys(("accumulator", "accumulator by position"), "training")
-)
 ON_FILES = frozenset({*FILES, "run", "tsv text"})
 
 

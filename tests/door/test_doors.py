@@ -272,7 +272,6 @@ RELEVANT = [np.flatnonzero(row).tolist() for row in LABELS]
 RANKED = [by_score(dict(enumerate(row))) for row in SCORES]
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("kind", ["array", "matrix", "Scores", "accumulator", "float32"])
 def test_minus_infinity_is_no_candidate(kind):
     hidden = SCORES.copy()
@@ -302,7 +301,6 @@ def test_other_scores_that_are_no_numbers_stay_errors():
         refused(ask(rm.evaluate_scores, bad, LABELS, "rr"))
 
 
-@pytest.mark.annex("training")
 def test_flat_scores_with_sizes_are_read_or_sent_to_grouped():
     sizes, expected = [5] * 6, naive(RANKED, RELEVANT)
     flat = SCORES.ravel(), LABELS.ravel()
@@ -317,7 +315,6 @@ def test_flat_scores_with_sizes_are_read_or_sent_to_grouped():
             assert eval(written, {"rm": rm, **names})["rr"].mean == pytest.approx(expected)
 
 
-@pytest.mark.annex("training")
 def test_an_accumulator_takes_data_by_position():
     accumulator = rm.accumulator("rr")
     accumulator.update(SCORES, LABELS)

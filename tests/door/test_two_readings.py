@@ -286,7 +286,6 @@ TWO_FRAMES = {
 }
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("change", TWO_FRAMES.values(), ids=TWO_FRAMES)
 @pytest.mark.parametrize(("users", "items"), PIVOTS.values(), ids=PIVOTS)
 def test_two_frames_meet_by_their_labels(users, items, change):
@@ -410,7 +409,6 @@ def test_numbers_of_the_shape_of_the_scores_are_labels(labels, kind):
     judge(ask(rm.evaluate_scores, scores, target, "rr"), expected)
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_batches_are_read_alike(labels):
     scores, labels, _ = ranked_labels([*labels, [0] * (len(labels[0]) - 1) + [1]])
@@ -868,7 +866,6 @@ MATRICES = {
 }
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("change", MATRICES.values(), ids=MATRICES)
 def test_a_matrix_of_numpy_is_an_array(change):
     scores, labels, expected = ranked_labels([[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0]])

@@ -22,7 +22,6 @@ def frame(lists):
     return pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
 
 
-@pytest.mark.annex("explain", "show")
 @pytest.mark.parametrize("form", [dict, frame])
 @pytest.mark.parametrize("options", [{}, OPTIONS, {"clusters": {u: u < "c" for u in TRUTH}}])
 def test_the_answers_are_those_of_the_functions(form, options):
@@ -105,7 +104,6 @@ def test_what_is_wrong_with_a_question_is_an_error_when_it_is_bound(arguments, e
         rm.Evaluator(**arguments)
 
 
-@pytest.mark.annex("explain")
 def test_one_of_several_metrics_has_to_be_named():
     evaluator = rm.Evaluator(TRUTH, METRICS)
     for ask in (
@@ -118,7 +116,6 @@ def test_one_of_several_metrics_has_to_be_named():
             ask(metric="precision@2")
 
 
-@pytest.mark.annex("training")
 def test_an_accumulator_has_metrics_and_choices_and_refuses_what_it_cannot_use():
     evaluator = rm.Evaluator(metrics="rr", ties="pessimistic", like="torchmetrics")
     batch = {"scores": [[0.5, 0.5, 0.1]], "target": [0]}

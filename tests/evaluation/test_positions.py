@@ -61,7 +61,6 @@ def test_positions_are_lists_with_sets_of_relevant_items(users):
     np.testing.assert_allclose(found.scores.matrix, want.scores.matrix, equal_nan=True)
 
 
-@pytest.mark.annex("explain", "show")
 def test_every_function_takes_them_with_users():
     old = rm.Positions([[2], [1, 3]], users=["x", "y"])
     new = rm.Positions({"y": [1, 2], "x": [1]})
@@ -198,7 +197,6 @@ def test_labels_beside_ids_lead_to_grades(labels, side):
     assert 0 < rm.evaluate(rm.Grades(labels), metrics="rr")["rr"].mean < 1
 
 
-@pytest.mark.annex("explain")
 @pytest.mark.parametrize(
     "call",
     [

@@ -29,7 +29,6 @@ def test_values_by_hand():
     assert "judgments of further subtopics: 1" in str(result)
 
 
-@pytest.mark.annex("show")
 @pytest.mark.parametrize("metric", DIVERSE)
 def test_a_value_of_one_user_is_that_among_all(metric):
     everyone = rm.evaluate(RUN, judged(), metric)
@@ -161,7 +160,6 @@ def test_all_categories_are_not_known_without_items():
 
 
 @pytest.mark.once
-@pytest.mark.annex("adapters")
 def test_the_provider_of_ir_measures_takes_the_last_judgment_for_other_measures():
     ir_measures = pytest.importorskip("ir_measures")
     judgments = [("q1", "a", 2, "1"), ("q1", "a", 0, "2"), ("q1", "b", 1, None)]

@@ -36,7 +36,6 @@ INPUTS = {
 """How many inputs of each fuzzer: some seconds each."""
 
 
-@pytest.mark.annex("explain", "training")
 @pytest.mark.parametrize("name", INPUTS)
 def test_nothing_random_gives_a_wrong_value_or_a_foreign_error(name, tmp_path):
     report = harness.run(name, INPUTS[name], folder=tmp_path)
@@ -47,7 +46,6 @@ def test_nothing_random_gives_a_wrong_value_or_a_foreign_error(name, tmp_path):
     assert any(outcome.startswith(wanted) for outcome in report.outcomes), str(report)
 
 
-@pytest.mark.annex("training")
 def test_a_new_function_is_called_or_its_parameters_are_named(monkeypatch):
     def fresh(unheard_of):
         raise KeyError(unheard_of)
@@ -64,7 +62,6 @@ def test_a_new_function_is_called_or_its_parameters_are_named(monkeypatch):
         calls.fuzzer("").check(case, lambda _: None)
 
 
-@pytest.mark.annex("training")
 def test_an_argument_that_is_changed_is_a_failure(monkeypatch):
     assert "splits.k_fold" in calls.targets()
     monkeypatch.setattr(rm.splits, "k_fold", lambda data, **_: data.clear())

@@ -13,7 +13,6 @@ import polars as pl
 
 import cases
 import rankmeter as rm
-from annexes import present
 
 N_ITEMS = 8
 FIRST_ID = 10  # so that all ids have two or more digits, in the same order as numbers and as text
@@ -376,5 +375,4 @@ DOORS = {
     "Sampled": Door(by_samples, filled, "samples", of_lists=False, demotes=True),
     "Grades": Door(by_grades, in_grades, "grades", of_lists=False, demotes=True),
 }  # fmt: skip
-DOORS = present(DOORS, values="training", moments="training")
 """All ways in by name. `moments` has no values by user."""

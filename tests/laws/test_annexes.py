@@ -5,55 +5,38 @@ from __future__ import annotations
 import ast
 import importlib
 import os
-import re
 import subprocess
 import sys
 
 import pytest
 from test_house import MODULES, PACKAGE, own_imports
 
-from annexes import ANNEXES, ROOT, copy, take_out, with_dependents
-from rankmeter._annexes import annex
+from annexes import ANNEXES, copy, take_out, with_dependents
+from rankmeter._annexes import annex, annex_of, missing_annexes
 from rankmeter.errors import MissingDependencyError
 
 pytestmark = pytest.mark.once
+if missing_annexes():
+    pytest.skip("holds where nothing was taken out", allow_module_level=True)
 
-ABOVE = {"", "__main__", "_cli", "baselines", "datasets", "splits"}
-"""What is above the core, too, and may import annexes. The root only names what it imports."""
-
-
-KEPT = {"_formats", "_large", "_scores"}
-"""What the core asks for at the same door, though nobody takes it out."""
-
-
-UNASKED = {"adapters", "trec_eval"}
+UNASKED = {"across", "adapters", "command_line", "splits", "testing", "trec_eval"}
 """The annexes above the core, for which it does not ask."""
 
 
-EVERY = pytest.mark.annex("show", "report", "explain", "training", "trec_eval", "adapters")
-"""What holds where nothing was taken out."""
-
-
-def annex_of(module):
-    """The annex that a module belongs to; None for all others."""
-    for name, entry in ANNEXES.items():
-        for folder in entry["folders"]:
-            prefix = folder.removesuffix(".py").replace("/", ".")
-            if f"{module}.".startswith(f"{prefix}."):
-                return name
-    return None
+def owners(module):
+    """The annex of a module, and those whose folders it is in, too: `_cli/report.py`."""
+    first = module.split(".")[0]
+    return {annex_of(module), annex_of(first)} - {None}
 
 
 def annexes_imported(module):
-    return {annex_of(other) for other in own_imports(MODULES[module])} - {None}
+    """The annexes of what a module imports, other than its own."""
+    return {annex_of(other) for other in own_imports(MODULES[module])} - {None} - owners(module)
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_the_core_imports_no_annex(module):
-    own = annex_of(module)
-    if own is not None:
-        assert annexes_imported(module) <= {own, *ANNEXES[own]["needs"]}
-    elif module.split(".")[0] not in ABOVE - {"_cli"}:
+    if module and not owners(module):
         assert not annexes_imported(module)
 
 
@@ -61,7 +44,7 @@ def test_an_annex_needs_what_it_imports():
     used = {name: set() for name in ANNEXES}
     for module in MODULES:
         if (own := annex_of(module)) is not None:
-            used[own] |= annexes_imported(module) - {own}
+            used[own] |= annexes_imported(module)
     assert used == {name: {*entry["needs"]} for name, entry in ANNEXES.items()}
 
 
@@ -71,14 +54,12 @@ def calls_of_annexes():
         for node in ast.walk(tree):
             call = node.value if isinstance(node, ast.Attribute) else None
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "annex":
-                yield module, call.args[0].value, node.attr
+                yield module, getattr(call.args[0], "value", None), node.attr
 
 
-@EVERY
 def test_what_is_asked_of_an_annex_exists():
-    calls = [*calls_of_annexes()]
-    asked = {annex_of(module) or module.split(".")[0] for _, module, _ in calls}
-    assert asked == {*ANNEXES, *KEPT} - UNASKED
+    calls = [call for call in calls_of_annexes() if call[1] is not None]
+    assert {annex_of(module) for _, module, _ in calls} == {*ANNEXES} - UNASKED
     for module, path, name in calls:
         assert annex_of(module) is None
         assert callable(getattr(importlib.import_module(f"rankmeter.{path}"), name))
@@ -88,43 +69,72 @@ def test_what_is_asked_of_an_annex_exists():
 def test_what_belongs_to_an_annex_exists(name):
     for folder in ANNEXES[name]["folders"]:
         assert (PACKAGE / folder).exists()
-    for test in ANNEXES[name]["tests"]:
-        if test.startswith("tests/"):
-            assert (ROOT / test).is_file()
-        else:
-            owner, _, function = test.rpartition(".")
-            module, _, kind = owner.rpartition(".")
-            assert ">>>" in vars(getattr(importlib.import_module(module), kind))[function].__doc__
 
 
-@EVERY
-def test_marks_name_annexes():
-    for path in (ROOT / "tests").rglob("*.py"):
-        for names in re.findall(r"mark\.annex\((.*?)\)", path.read_text("utf-8")):
-            assert {*re.findall(r'"(\w+)"', names)} <= ANNEXES.keys(), path
+@pytest.fixture(scope="module")
+def without_show(tmp_path_factory):
+    root = tmp_path_factory.mktemp("without")
+    copy(root)
+    take_out(root, with_dependents("show"))
+    return root
 
 
-@pytest.mark.annex("show")
-def test_what_was_taken_out_is_missed_by_name(tmp_path):
-    copy(tmp_path)
-    take_out(tmp_path, with_dependents("show"))
+def run_python(root, *words):
+    command = [sys.executable, *words]
+    own = {**os.environ, "PYTHONPATH": str(root / "src")}
+    return subprocess.run(command, cwd=root, env=own, capture_output=True, text=True, check=False)
+
+
+def test_what_was_taken_out_is_missed_by_name(without_show):
     code = "import rankmeter as rm; r = rm.evaluate({'u': ['a']}, {'u': {'a'}}, 'rr'); print(r)\n"
     code += "try:\n    r.show('u')\nexcept rm.errors.MissingDependencyError as error:\n"
     code += "    print(error)\nprint(rm.__all__)"
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "this needs rankmeter._show, which was taken out of this installation" in ran.stdout
-    assert not (tmp_path / "src" / "rankmeter" / "_report").exists()
+    ran = run_python(without_show, "-c", code)
+    assert "this installation lacks the annex show, which was taken out of it" in ran.stdout
+    assert "needs rankmeter._show: install rankmeter again" in ran.stdout
+    assert "'Walkthrough'" in ran.stdout
+    assert "'across'" in ran.stdout
+    typed = run_python(without_show, "-m", "rankmeter", "report", "a.csv")
+    assert typed.returncode == 4
+    assert "this installation lacks the annex report" in typed.stderr
 
 
-@pytest.mark.annex("show")
+TRIED = """
+import subprocess, sys
+import pytest
+import rankmeter as rm
+
+@pytest.fixture(scope="module")
+def shown():
+    return rm.evaluate([["a"]], [{"a"}]).show(0)
+
+def test_that_asks(): rm.evaluate([["a"]], [{"a"}]).show(0)
+def test_of_a_fixture(shown): pass
+def test_of_a_fixture_that_failed(shown): pass
+def test_of_an_error():
+    with pytest.raises(ValueError, match="user"): rm.evaluate([["a"]], [{"a"}]).show(1)
+def test_of_a_command(): subprocess.run([sys.executable, "-m", "rankmeter", "report"], check=True)
+def test_that_fails(): assert rm.evaluate([["a"]], [{"a"}])["ndcg@10"].mean == 0
+def test_that_passes(): pass
+"""
+
+
+def test_only_what_asks_for_a_missing_annex_is_skipped(without_show):
+    (without_show / "tests" / "test_tried.py").write_text(TRIED, "utf-8")
+    (without_show / "tests" / "test_never.py").write_text("import rankmeter._show.walk\n", "utf-8")
+    files = ["tests/test_tried.py", "tests/test_never.py"]
+    ran = run_python(without_show, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files)
+    assert "1 failed, 1 passed, 6 skipped" in ran.stdout, ran.stdout
+    assert "FAILED tests/test_tried.py::test_that_fails" in ran.stdout
+
+
+def test_nothing_is_skipped_where_nothing_is_missing(pytestconfig):
+    assert not missing_annexes()
+    assert not pytestconfig.pluginmanager.has_plugin("lacking annexes")
+
+
 def test_a_package_that_an_annex_needs_is_named_by_itself(monkeypatch):
-    with pytest.raises(MissingDependencyError, match=r"needs rankmeter\._nothing, which was taken"):
+    with pytest.raises(MissingDependencyError, match=r"needs rankmeter\._nothing: install"):
         annex("_nothing.at_all")
     monkeypatch.delitem(sys.modules, "rankmeter._show.trace", raising=False)
     monkeypatch.setitem(sys.modules, "rankmeter._show.walk", None)

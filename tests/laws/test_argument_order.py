@@ -82,12 +82,7 @@ def workspace(tmp_path, monkeypatch):
         (["compare", "pop.csv", "a=test set.csv", "b=svd.csv"], 3, "swapped"),
         (["evaluate", "test set.csv", "pop.csv"], 3, "swapped"),
         (["evaluate", "qrels.trec", "run.trec"], 3, "swapped"),
-        pytest.param(
-            ["trec_eval", "run.trec", "qrels.trec"],
-            3,
-            "swapped",
-            marks=pytest.mark.annex("trec_eval"),
-        ),
+        (["trec_eval", "run.trec", "qrels.trec"], 3, "swapped"),
     ],
 )
 def test_files_in_the_wrong_order(workspace, line, code, says):

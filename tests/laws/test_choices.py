@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 import rankmeter as rm
-from rankmeter._annexes import ANNEXES
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
 
-FUNCTIONS = (rm.evaluate, rm.compare, rm.curve, *([rm.explain] if "explain" in ANNEXES else []))
+FUNCTIONS = (rm.evaluate, rm.compare, rm.curve, rm.explain)
 RANKINGS = {"u": {"a": 3.0, "b": 2.0, "c": 2.0}}
 TRUTH = {"u": {"a": 1, "c": 3}}
 
@@ -105,7 +104,6 @@ def test_a_name_finds_the_metric_that_it_means_and_no_other():
         _ = two["ndcg@10"]
 
 
-@pytest.mark.annex("explain")
 def test_explain_holds_the_choices_inside_the_metric():
     value = rm.evaluate(RANKINGS, TRUTH, "ndcg@10")["ndcg@10"].mean
     found = rm.explain(RANKINGS, TRUTH, "ndcg(ties=expected)@10", target=f"{value:.12f}")

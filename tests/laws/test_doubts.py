@@ -178,7 +178,6 @@ CALLS = {
 }
 
 
-@pytest.mark.annex("explain")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_ratings_without_a_threshold_are_noted_wherever_the_result_is_shown(call):
     with pytest.warns(RankmeterWarning) as caught:
@@ -191,7 +190,6 @@ def test_ratings_without_a_threshold_are_noted_wherever_the_result_is_shown(call
     assert "all 72 judgments count as relevant" in result.to_markdown()
 
 
-@pytest.mark.annex("explain")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_threshold_that_was_asked_for_is_no_reason_to_warn(call):
     for relevant in (">0", 4, "any"):

@@ -59,7 +59,6 @@ def test_every_convention_counts_the_queries_of_its_tool(like):
     assert (result["rr"].n, result.plan.each) == (n, like in EACH)
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("like", NAMED)
 def test_all_functions_give_the_number_of_the_definition(like, tmp_path, monkeypatch):
     each = like in EACH
@@ -94,7 +93,6 @@ def test_all_functions_give_the_number_of_the_definition(like, tmp_path, monkeyp
         assert got == pytest.approx(wanted, abs=1e-12), name
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("like", NAMED)
 def test_metrics_for_torchmetrics_and_keras_give_it_too(like, monkeypatch, tmp_path):
     torch = pytest.importorskip("torch")
@@ -123,7 +121,6 @@ def test_scores_of_scikit_learn_itself():
     assert result["ndcg@10"].mean == pytest.approx(again, abs=1e-15)
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("keep", ["values", "moments"])
 @pytest.mark.parametrize(
     ("each", "rule"),

@@ -129,7 +129,6 @@ class Texts(HTMLParser):
             self.found.append(data)
 
 
-@pytest.mark.annex("report")
 @pytest.mark.parametrize("name", ["escape", "C1 control", "direction", "separator"])
 def test_pages_show_what_is_hidden(name, tmp_path):
     found, path = compared(NAMES[name]), tmp_path / "report.html"

@@ -105,7 +105,6 @@ def mistakes(name):
     yield lambda: rm.compare({name: rm.evaluate(lists, truth, "rr"), "b": lists})
 
 
-@pytest.mark.annex("show")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
 def test_texts_of_results_have_no_control_character(name):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
-from annexes import present
 from command_line import RATINGS, RECS, TRUTH, rankmeter
 from json_schema import kind_of, kinds, schema
 from rankmeter.conventions import convention_names
@@ -71,7 +70,6 @@ COMMANDS = {
     "schema": [],
     "demo": [],
 }
-COMMANDS = present(COMMANDS, explain="explain", report="report")
 KINDS = {
     "evaluate": {"evaluation"},
     "evaluate-ranks": {"evaluation"},
@@ -103,7 +101,6 @@ def help_of(command):
 
 def test_every_command_with_json_is_here():
     assert with_json() <= COMMANDS.keys()
-    assert {name for name, calls in COMMANDS.items() if calls} <= with_json()
 
 
 @pytest.mark.parametrize("command", [name for name, calls in COMMANDS.items() if calls])
@@ -119,7 +116,6 @@ def test_what_a_command_writes_is_json(command, tmp_path, monkeypatch):
         assert kind_of(strict(done.out)) in KINDS[command]
 
 
-@pytest.mark.annex("explain")
 @pytest.mark.parametrize("undefined", ["skip", "nan", "one"])
 def test_what_a_result_gives_is_json(undefined):
     rankings, truth = {"u": ["a", "b"], "v": ["c"]}, {"u": {"b": 1}, "v": {"c": 0}}
@@ -174,7 +170,6 @@ RESULTS = {
 }
 
 
-@pytest.mark.annex("show")
 @pytest.mark.parametrize(
     ("kind", "make"), [(kind, make) for kind, makers in RESULTS.items() for make in makers]
 )

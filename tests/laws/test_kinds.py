@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import cases
 import rankmeter as rm
-from annexes import present
 from rankmeter.errors import (
     DataError,
     DuplicateError,
@@ -158,10 +157,7 @@ FUNCTIONS = [
     evaluated, compared, with_runs, curve, explained, searched, segmented, clustered, shown,
     shown_of_one, reported, lists, by_convention,
 ]  # fmt: skip
-FUNCTIONS = present(
-    {function.__name__: function for function in FUNCTIONS},
-    explained="explain", searched="explain", shown="show", shown_of_one="show", reported="report",
-)  # fmt: skip
+FUNCTIONS = {function.__name__: function for function in FUNCTIONS}
 GAPS = {
     ("lists", "Sampled"): "needs the items|has no items",
     ("lists", "Ranks"): "needs the items|has no items",

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
-from annexes import present
 
 pytestmark = pytest.mark.once
 
@@ -29,6 +28,7 @@ PUBLIC = {
     "Positions": lambda: rm.Positions([[2, 5, 8], [1]]),
     "Ranks": lambda: rm.Ranks([1, 4]),
     "Sampled": lambda: rm.Sampled([0.5], [[0.1, 0.7]]),
+    "Collapsed": lambda: rm.collapse({f"u{n}": ["d#1"] for n in range(N)}, "#"),
     "Scores": lambda: rm.Scores(np.eye(3)),
     "Explanation": lambda: rm.explain(LISTS, TRUTH, "ndcg@2", between=("recbole", "trec_eval")),
     "LinkQueries": lambda: rm.link_queries(np.array([[0, 0, 1], [1, 0, 2]])),
@@ -40,7 +40,6 @@ PUBLIC = {
     "ValueComparison": lambda: rm.compare_values({"a": np.arange(N), "b": np.ones(N)}),
     "Walkthrough": lambda: FOUND.show("u1"),
 }
-PUBLIC = present(PUBLIC, Accumulator="training", Explanation="explain", Walkthrough="show")
 PARTS = {
     "scores": lambda: FOUND.scores,
     "source": lambda: FOUND.source,
@@ -53,13 +52,11 @@ PARTS = {
     "scorer": lambda: rm.scorer("ndcg@10"),
     "compute_metrics": lambda: rm.compute_metrics("ndcg@10"),
 }
-PARTS = present(PARTS, scorer="training", compute_metrics="training")
 
 
-@pytest.mark.annex("explain", "show", "training")
 def test_every_public_class_is_tried():
     everything = (name for name in rm.__all__ if isinstance(getattr(rm, name), type))
-    assert set(everything) == PUBLIC.keys()
+    assert set(everything) <= PUBLIC.keys()
 
 
 @pytest.mark.parametrize("name", [*PUBLIC, *PARTS])

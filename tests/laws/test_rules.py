@@ -165,7 +165,6 @@ def test_rules_give_the_same_in_every_form(run, truth, chosen, ties):
             assert rm.evaluate(distinct, truth, metric, **asked).per_user.equals(wanted)
 
 
-@pytest.mark.annex("show")
 def test_a_cut_looks_at_given_ranks_and_lists_are_cut_before_items_are_appended():
     ranked = {"user": ["u"] * 4, "item": ["a", "u", "b", "c"], "rank": [1, 2, 5, 9]}
     truth = {"u": {"b", "c", "d"}}

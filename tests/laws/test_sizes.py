@@ -169,7 +169,6 @@ def test_a_matrix_has_as_many_candidates_as_columns(name):
     assert rm.evaluate_scores(padded, target, one, candidates=is_candidate, n_items=20)
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("keep", ["values", "moments"])
 def test_batches_are_compared_with_the_size(keep):
     scores, target = np.random.default_rng(0).random((4, 50)), np.array([1, 2, 3, 4])
@@ -194,7 +193,6 @@ OF_HITS = [name for name in SIZED if not METRICS[name].of_lists]
 NO_MEANS = ("gauc", "percentile_rank")
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize(
     ("name", "keep"),
     [

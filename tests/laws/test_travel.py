@@ -18,7 +18,6 @@ import scipy.sparse
 
 import cases
 import rankmeter as rm
-from annexes import present
 from rankmeter.errors import RankmeterError
 
 pytestmark = pytest.mark.once
@@ -92,6 +91,7 @@ EXAMPLES = {
     "describe": lambda: rm.describe(TRAIN),
     "sample_size": lambda: rm.sample_size(sd=1, difference=0.5),
     "metric": lambda: rm.NDCG(gain="exp2") @ 10,
+    "Collapsed": lambda: rm.collapse({"u1": ["d#1", "d#2"]}, "#"),
     "Scores": lambda: rm.Scores(np.eye(3)),
     "Scores, sparse": lambda: rm.Scores(scipy.sparse.csr_array(np.eye(3))),
     "Sampled": lambda: rm.Sampled([0.5], [[0.1, 0.7]]),
@@ -118,10 +118,6 @@ EXAMPLES = {
         }.items()
     },
 }  # fmt: skip
-EXAMPLES = present(
-    EXAMPLES, explain="explain", show="show", scorer="training", compute_metrics="training",
-    group_metric="training", accumulator="training", compute="training",
-)  # fmt: skip
 ARGUMENTS = {
     "show": ("u1",), "curve": ("rr", 3), "by_segment": (SEGMENTS,), "marks": ("rr",),
     "segment_table": ("rr",), "lead": ("rr",), "evaluate": (OTHERS,), "compare": (BOTH,),
@@ -252,7 +248,6 @@ def returned(function):
     return {getattr(rm, word) for word in re.findall(r"\w+", text) if word in rm.__all__}
 
 
-@pytest.mark.annex("explain", "show", "training")
 def test_every_public_class_and_result_is_tried():
     public = {thing for name in rm.__all__ if isinstance(thing := getattr(rm, name), type)}
     modules = [rm, rm.splits, rm.baselines]
@@ -376,7 +371,6 @@ def looks(result, page, *, pages=False):
     return found
 
 
-@pytest.mark.annex("show")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("engine", ["auto", "disk"])
 @pytest.mark.parametrize("form", FORMS)
@@ -429,7 +423,6 @@ def evaluated(evaluator, rankings):
     return facts(evaluator.evaluate(rankings)), repr(evaluator.evaluate(rankings).show("u1"))
 
 
-@pytest.mark.annex("show")
 @pytest.mark.parametrize("form", TRUTHS)
 def test_an_evaluator_of_every_form_asks_the_same_in_another_process(form, tmp_path, process):
     lines = [f"{user} 0 {item} {gain}\n" for user, item, gain in QRELS.rows()]

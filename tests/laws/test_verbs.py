@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 import rankmeter as rm
-from annexes import present
 
 pytestmark = pytest.mark.once
 
@@ -30,14 +29,6 @@ RESULTS = {
     "Description": lambda: rm.describe(TRUTH),
     "Across": lambda: rm.across({"x": BOTH, "y": BOTH}),
 }
-RESULTS = present(
-    RESULTS,
-    **{
-        "Explanation": "explain",
-        "Explanation of a number": "explain",
-        "Walkthrough": "show",
-    },
-)
 GAPS = {
     "ValueComparison": {"show", "report"},
     "Curve": {"show", "report", "log"},
@@ -71,9 +62,6 @@ VERBS = {
 }
 
 
-VERBS = present(VERBS, plot="report", report="report", show="show")
-
-
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_has_a_verb_or_says_why_not(name, verb, tmp_path):
@@ -86,7 +74,6 @@ def test_a_result_has_a_verb_or_says_why_not(name, verb, tmp_path):
         check(call(result, tmp_path))
 
 
-@pytest.mark.annex("explain", "show")
 def test_every_kind_of_result_is_tried():
     kinds = {type(make()).__name__ for make in RESULTS.values()}
     public = {name for name in rm.__all__ if hasattr(getattr(rm, name), "to_markdown")}

@@ -28,7 +28,6 @@ def trec(tmp_path):
     return tmp_path
 
 
-@pytest.mark.annex("show")
 def test_a_trec_file_has_queries_and_documents(trec):
     result = rm.evaluate(trec / "run.txt", trec / "qrels.txt", "ndcg@3")
     assert result.table().columns[3] == "queries"
@@ -41,7 +40,6 @@ def test_a_trec_file_has_queries_and_documents(trec):
         result.show("q9")
 
 
-@pytest.mark.annex("report")
 def test_tooltips_of_charts_speak_of_queries(trec):
     found = rm.compare(
         {"a": trec / "run.txt", "b": trec / "other.txt"},
@@ -83,7 +81,6 @@ def test_messages_use_them(trec):
         rm.evaluate(trec / "run.txt", trec / "qrels.txt", "ndcg@3", missing="raise")
 
 
-@pytest.mark.annex("report")
 def test_a_comparison_and_its_report_use_them(trec):
     systems = {"users of old": trec / "run.txt", "new": trec / "other.txt"}
     found = rm.compare(systems, trec / "qrels.txt", "ndcg@3")

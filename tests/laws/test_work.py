@@ -175,9 +175,7 @@ def test_grades_with_many_ties_are_seen_without_the_items(monkeypatch):
 
 
 @pytest.mark.skipif(_native.native is None, reason="not compiled")
-@pytest.mark.parametrize(
-    "name", ["evaluate", pytest.param("trec_eval", marks=pytest.mark.annex("trec_eval"))]
-)
+@pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
 def test_the_lines_of_trec_files_make_no_column_of_items(name, tmp_path, monkeypatch):
     rankings, truth = frames(300, length=50, strings=True, shuffled=False)
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
-from rankmeter._annexes import ANNEXES
+from rankmeter._annexes import is_missing
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -19,7 +19,7 @@ TRUTH = {"ann": {"a"}, "bob": {"b"}}
 RESULT = rm.evaluate(LISTS, TRUTH, "ndcg@5")
 BOTH = rm.compare({"x": LISTS, "y": {"ann": ["a"], "bob": ["c"]}}, TRUTH, "ndcg@5")
 TRIPLES, TRAIN = [(0, 0, 1)], [(0, 0, 2)]
-SHOWN = [RESULT.show("ann")] if "show" in ANNEXES else []
+SHOWN = [] if is_missing("_show") else [RESULT.show("ann")]
 FUNCTIONS = [
     *("evaluate", "compare", "curve", "explain", "evaluate_scores", "evaluate_ranks"),
     *("accumulator", "Evaluator", "compare_values", "sample_size", "link_queries", "adjust"),
@@ -140,7 +140,6 @@ def test_an_error_of_the_data_stays_what_it_is():
         rm.evaluate_scores(scores, [0])
 
 
-@pytest.mark.annex("report")
 def test_a_report_returns_its_path(tmp_path):
     for result in (RESULT, BOTH):
         assert result.report(tmp_path / "page.html") == tmp_path / "page.html"

@@ -177,7 +177,6 @@ class TestNames:
         relevant = [entry.alignment.relevant for entry in result.plan.metrics]
         assert relevant == [">=2", ">=3"]
 
-    @pytest.mark.annex("explain")
     def test_all_functions_understand_them(self):
         both = {"a": self.RANKINGS, "b": self.RANKINGS}
         name, like = "RetrievalMAP@2", "torchmetrics"
@@ -202,7 +201,6 @@ class TestNames:
         assert list(done.json["metrics"]) == ["ndcg_cut.2", "P_2"]
         assert done.json["metrics"]["P_2"]["mean"] == 0.5
 
-    @pytest.mark.annex("explain")
     def test_a_walk_takes_a_name_as_each_tool_means_it(self):
         walk = rm.explain(self.RANKINGS, self.TRUTH, "map@2", between=("recommenders", "lenskit"))
         for tool, end in (("recommenders", walk.start), ("lenskit", walk.end)):
@@ -225,7 +223,6 @@ class TestNames:
         listed = note.partition(":")[2].partition("min_rel")[0]
         assert {one.strip() for one in listed.split(",") if one.strip()} == missing
 
-    @pytest.mark.annex("explain")
     @pytest.mark.parametrize("like", [None, "recommenders"])
     @pytest.mark.parametrize("name", ["map@2", "ap@2"])
     def test_a_search_takes_a_name_as_each_tool_means_it(self, name, like):

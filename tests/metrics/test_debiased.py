@@ -183,7 +183,6 @@ def test_files_and_the_command_line(tmp_path, monkeypatch):
     assert [found] == means("snips@2", propensity=SEEN)
 
 
-@pytest.mark.annex("explain")
 def test_compare_and_explain_take_propensities():
     systems = {"a": LISTS, "b": {user: own[::-1] for user, own in LISTS.items()}}
     found = rm.compare(systems, TRUTH, "snips@1", propensity=SEEN)["snips@1"][0]

@@ -127,7 +127,6 @@ def test_ir_measures_has_the_same_values():
         assert result[name].mean == pytest.approx(value, rel=1e-15)
 
 
-@pytest.mark.annex("training")
 def test_it_is_the_label_gain_of_lightgbm():
     # LightGBM 4.7.0 with label_gain=[0, 1, 5, 6] and eval_at=[3] prints this.
     ranked = rm.grouped(np.array([3.0, 2.0, 1.0, 0.5]), np.array([1, 2, 0, 3]), group=[4])
@@ -175,7 +174,6 @@ def test_grades_in_single_precision_meet_the_table():
     assert rm.evaluate({"u": ["a", "b", "c"]}, truth, "cg", gains=table)["cg"].mean == 6
 
 
-@pytest.mark.annex("show")
 def test_what_is_shown_has_the_gains_of_the_table():
     ranked, truth = {"u": ["a", "b", "c"]}, {"u": {"a": 1, "b": 3, "z": 2}}
     result = rm.evaluate(ranked, truth, "ndcg", gains={1: 1, 2: 9, 3: 2})
@@ -201,7 +199,6 @@ def test_judgments_by_subtopic_take_the_table():
         assert ours[name].mean == wanted[name].mean
 
 
-@pytest.mark.annex("explain")
 def test_explain_shows_what_items_gain():
     truth = {"u": {"a": 1, "b": 2}}
     found = rm.explain(

@@ -221,7 +221,6 @@ def test_items_at_the_border_of_the_head_are_counted():
     )
 
 
-@pytest.mark.annex("explain")
 def test_how_side_data_were_read_is_a_note(tmp_path):
     movies = pl.DataFrame({"item": ["a", "b"], "genres": ["x|y", "x"], "year": [1999, 2001]})
     movies.write_csv(tmp_path / "movies.csv")
@@ -234,7 +233,6 @@ def test_how_side_data_were_read_is_a_note(tmp_path):
     )
 
 
-@pytest.mark.annex("explain")
 def test_explain_takes_side_data():
     (skipped,) = means(metrics="novelty(cold=skip)@3", **SIDE).values()
     found = rm.explain(LISTS, TRUTH, "novelty@3", target=skipped, **SIDE)
@@ -409,7 +407,6 @@ def test_no_user_wins_where_the_metric_is_one_number_for_all_lists():
     assert same_lists["coverage@3"][0].sentence() == "a and b have the same coverage@3."
 
 
-@pytest.mark.annex("show")
 def test_one_value_for_each_group():
     """The bias disparity is the mean size of those of the groups, which `show` names."""
     given = {"train": TRAIN, "items": GENRES}
@@ -426,7 +423,6 @@ def test_one_value_for_each_group():
         means(LISTS, ["group_bias(group=9)@3"], None, **given)
 
 
-@pytest.mark.annex("show")
 def test_groups_by_popularity_have_no_names_of_categories():
     two = {"a": "x", "b": "x", "c": "y", "d": "y", "e": "y", "f": "y"}
     given = {"train": TRAIN, "items": two}

@@ -14,7 +14,6 @@ class TestNames:
 
     TRUTH = {"ann": {"b": 1, "z": 2}, "bob": {"c": 3}}
 
-    @pytest.mark.annex("explain")
     def test_a_search_lists_widely_used_tools_first(self):
         found = rm.explain(self.RANKINGS, self.TRUTH, "recall@2", target=0.75)
         tools = [match.convention for match in found.matches if not match.switches]

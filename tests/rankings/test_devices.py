@@ -118,7 +118,6 @@ def test_negatives_are_counted_where_they_are(device, fetched, rule):
     assert fetched <= set("iub")
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("keep", ["values", "moments"])
 def test_batches_add_up_to_the_whole(device, keep):
     rng = np.random.default_rng(7)

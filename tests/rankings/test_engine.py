@@ -128,7 +128,6 @@ def test_any_number_of_blocks_gives_the_same_comparison(situation, blocks, engin
     assert outcome(call) == whole
 
 
-@pytest.mark.annex("explain")
 @pytest.mark.once
 @pytest.mark.parametrize("blocks", CUTS)
 def test_any_number_of_blocks_gives_the_same_curve_and_explanation(blocks, engine):

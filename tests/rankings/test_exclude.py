@@ -108,7 +108,6 @@ def test_a_repeated_item_is_an_error_all_the_same():
         rm.evaluate(rows, {"a": {"b"}}, "rr", exclude="self")
 
 
-@pytest.mark.annex("explain")
 def test_compare_curve_and_explain_exclude():
     systems = {"one": {"a": ["a", "b"]}, "two": {"a": ["b", "a"]}}
     judged = {"a": {"b"}}

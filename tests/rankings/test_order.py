@@ -167,7 +167,6 @@ def test_tools_that_compare_text_do_so_with_integer_ids(like, metric):
     assert by_number[metric].mean != expected
 
 
-@pytest.mark.annex("explain")
 def test_explain_lists_the_items_in_the_order_that_was_measured():
     scores = {"u": {"10": 1.0, "x": 1.0, "9": 1.0}}
     for like, other, items in (

@@ -73,7 +73,6 @@ LABELS = {
 TYPES = ["int8", "int64", "float32", "float64"]
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("case", LABELS)
@@ -93,7 +92,6 @@ def test_labels_in_other_forms_are_the_same(case, form):
     assert found == slow_values(SCORES, LABELS[case])
 
 
-@pytest.mark.annex("training")
 def test_what_is_not_judged_is_counted_and_stays_a_candidate():
     labels = np.array(LABELS["distinct in every row, -1 at the end"])
     result = rm.evaluate_scores(SCORES, labels, ["rr", "n_ranked"])
@@ -120,7 +118,6 @@ def test_other_labels_below_0_are_gains():
 IDS = np.array([[1, -1, -1], [0, 1, -1], [2, -1, -1]])
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("library", MAKERS)
 def test_ids_of_the_shape_of_the_scores_are_asked_for(library, door):
@@ -181,7 +178,6 @@ def test_ids_of_that_shape_that_exclude_are_a_list_as_the_error_says(option, rr)
 # np.matrix
 
 
-@pytest.mark.annex("training")
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 @pytest.mark.parametrize("names", list(itertools.product([np.array, np.matrix], repeat=3)))
 def test_a_matrix_of_numpy_is_an_array(names):
@@ -235,7 +231,6 @@ def slow_holes(ties):
     return values_of(result)
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("bad_scores", ["error", "drop", "worst"])
 @pytest.mark.parametrize("ties", ["item", "expected"])
 @pytest.mark.parametrize("form", FORMS)

@@ -89,7 +89,6 @@ def test_labels_of_a_matrix_are_users_and_items(form, rows, columns, order):
     assert compared["rr"][0].difference == 0
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("rows", "columns"), NAMES)
 @pytest.mark.parametrize("of_target", FRAMES)
@@ -156,7 +155,6 @@ def test_labels_that_count_are_positions(form, target):
     assert ranked.per_user["rr"].to_list() == WANTED
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("target", POSITIONS)
 @pytest.mark.parametrize(("rows", "columns"), [*NAMES, ("text", None), (None, "text")])
 @pytest.mark.parametrize("form", ["pandas", "polars"])

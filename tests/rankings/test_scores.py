@@ -354,7 +354,6 @@ def test_the_bounds_of_ties_leave_out_a_mean_that_one_of_them_lacks():
         assert "ranked last or first: rr 0.5000–1.0000" in "".join(result.notes)
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize("make", [np.asarray, *TENSOR])
 def test_ties_of_half_precision_are_a_warning(make):
     scores = make(SCORES.astype(np.float16))
@@ -589,7 +588,6 @@ def test_frames_of_ranks():
     assert list(result.per_user.columns) == ["query", "mrr"]
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize(
     ("ranks", "options", "message"),
     [
@@ -630,7 +628,6 @@ def test_a_metric_that_needs_the_number_of_candidates_asks_for_it():
     assert rm.evaluate_ranks([1, 2], "n_ranked", candidates=7)["n_ranked"].mean == 7
 
 
-@pytest.mark.annex("training")
 def test_metrics_adjusted_for_chance_take_the_counted_candidates():
     metrics = ["mrr(adjusted)", "mrr(adjusted,aggregate=micro)", "amrr"]
     found = rm.evaluate_ranks([1, 3, 7], metrics, candidates=20)

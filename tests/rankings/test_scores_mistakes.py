@@ -133,7 +133,6 @@ def test_hits_without_a_cutoff_give_a_warning():
         assert rm.evaluate_ranks([50, 3], "hits", candidates=99, like="pykeen")["hits"].mean == 1
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize(
     ("users", "message"),
     [
@@ -163,7 +162,6 @@ def test_ids_of_users_follow_the_rules_of_rankings(users, message):
         acc.compute()
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize(
     "users", [[2.0, 1.0], pd.Series([2.0, 1.0]), pl.Series([2, 1], dtype=pl.Int8)]
 )

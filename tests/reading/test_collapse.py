@@ -97,7 +97,6 @@ def test_the_notes_of_a_curve_have_the_rule():
     assert any("grouped by the text before '#'" in note for note in found.notes)
 
 
-@pytest.mark.annex("explain")
 def test_compare_curve_and_explain_collapse():
     systems = {"one": {"q": ["a#1", "a#2", "b#1"]}, "two": {"q": ["b#1", "a#1"]}}
     judged = {"q": {"b"}}
@@ -167,3 +166,68 @@ def test_signs_alone_are_the_rule_before_them():
 def test_ids_of_chunks_without_collapse_name_the_option(mark):
     with pytest.raises(rm.errors.NoOverlapError, match=f"pass collapse='before:{mark}'"):
         rm.evaluate({"q": [f"a{mark}0", f"b{mark}12"]}, {"q": {"b"}}, "rr")
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("rule", RULES)
+def test_collapse_is_a_step_before_the_evaluation(rule, engine):
+    """The same values, counts and notes as with the option."""
+    shown = cases.held(chunks("score"), engine)
+    wanted = rm.evaluate(shown, TRUTH, METRICS, collapse=RULES[rule], engine=engine)
+    found = rm.evaluate(rm.collapse(shown, RULES[rule]), TRUTH, METRICS, engine=engine)
+    assert found.per_user.equals(wanted.per_user)
+    assert found.counts == wanted.counts
+    assert found.plan.notes == wanted.plan.notes
+
+
+def test_what_is_lazy_stays_lazy_until_it_is_evaluated(tmp_path):
+    missing = rm.collapse(tmp_path / "later.csv", "#")
+    query = rm.collapse(chunks("score").lazy(), "#")
+    assert isinstance(query.rankings, pl.LazyFrame)
+    chunks("score").write_csv(tmp_path / "later.csv")
+    one, other = (rm.evaluate(rankings, TRUTH, METRICS) for rankings in (missing, query))
+    assert one.per_user.equals(other.per_user)
+
+
+def test_systems_are_collapsed_one_by_one():
+    judged = {"q": {"b"}}
+    systems = {"chunks": rm.collapse({"q": ["a#1", "a#2", "b#1"]}, "#"), "whole": {"q": ["b", "a"]}}
+    assert rm.compare(systems, judged, "rr")["rr"][0].difference == -0.5
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_what_is_collapsed_is_not_collapsed_again(engine):
+    rows = pl.DataFrame({"user": ["q", "q"], "item": ["a/x#1", "b/x#1"]})
+    once = rm.collapse(cases.held(rows, engine), "#")
+    with pytest.raises(UsageError, match=r"collapsed already: .* before '#'; .* Write one rule"):
+        rm.evaluate(rm.collapse(once, "before:/"), {"q": {"b"}}, "rr", engine=engine)
+    with pytest.raises(UsageError, match="is collapsed already"):
+        rm.evaluate(once, {"q": {"b"}}, "rr", collapse="before:/", engine=engine)
+
+
+def test_options_of_the_evaluation_act_on_what_is_collapsed():
+    rows = pl.DataFrame({"who": [1, 1], "what": ["a#1", "b#1"], "how": [1.0, float("nan")]})
+    columns = {"rankings": {"user": "who", "item": "what", "score": "how"}}
+    result = rm.evaluate(
+        rm.collapse(rows, "#"), {1: {"b"}}, "rr", columns=columns, bad_scores="worst"
+    )
+    assert result["rr"].mean == 0.5
+    scores = rm.Scores([[0.9, 0.8, 0.1]], users=["q"], items=["a#1", "a#2", "b#1"])
+    assert rm.evaluate(rm.collapse(scores, "#"), {"q": {"b"}}, "rr")["rr"].mean == 0.5
+
+
+def test_whole_items_are_seen_in_the_kind_of_frame_that_came():
+    rows = chunks("rank").to_pandas().rename(columns={"user": "qid", "item": "docno"})
+    found = rm.collapse(rows, "#").frame
+    assert [*found.columns] == ["qid", "docno", "rank"]
+    assert len(found) == sum(map(len, by_hand(chunks("rank"), "rank").values()))
+    assert repr(rm.collapse(rows, "#")).startswith("Collapsed of DataFrame: chunks are grouped by")
+
+
+def test_what_has_no_items_cannot_be_collapsed():
+    with pytest.raises(UsageError, match="Ranks, which has no items"):
+        rm.collapse(rm.Ranks([1, 2]), "#")
+    with pytest.raises(UsageError, match="`collapse` must be 'before:TEXT'"):
+        rm.collapse({"q": ["a"]}, ["a"])
+    with pytest.raises(UsageError, match="Summary is a result: pass its rankings"):
+        rm.collapse(rm.evaluate({"q": ["a"]}, {"q": ["a"]}), "#")

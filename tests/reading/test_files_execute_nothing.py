@@ -121,7 +121,6 @@ def test_the_views_would_read_other_files(database):
     assert len(functions) > 15
 
 
-@pytest.mark.annex("show")
 def test_no_view_of_a_file_reads_anything_else(database, tmp_path, monkeypatch):
     path, views, leaking = database
     monkeypatch.chdir(tmp_path)

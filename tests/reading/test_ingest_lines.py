@@ -18,7 +18,6 @@ import polars as pl
 import pytest
 
 from rankmeter import _native, compare, evaluate
-from rankmeter._annexes import ANNEXES
 from rankmeter._formats import files as _files
 from rankmeter._formats import lines as _lines
 from rankmeter._formats import text as _text
@@ -245,13 +244,10 @@ def test_compiled_code_finds_what_polars_finds(seed, tmp_path, monkeypatch):
         lambda: evaluated(run, qrels, relevant=">=2", depth=3),
         lambda: evaluate(run, qrels, "coverage@2").to_json(),
     ]
-    if "trec_eval" in ANNEXES:
-        calls += [
-            lambda more=more: reported(
-                run, qrels, ["all_trec", "relstring"], per_topic=True, **more
-            )
-            for more in ({}, {"complete": True}, {"judged_only": True}, {"depth": 2}, {"level": 2})
-        ]
+    calls += [
+        lambda more=more: reported(run, qrels, ["all_trec", "relstring"], per_topic=True, **more)
+        for more in ({}, {"complete": True}, {"judged_only": True}, {"depth": 2}, {"level": 2})
+    ]
     monkeypatch.setattr(_lines, "_PER_THREAD", draw.choice([8, 40, 2**20]))
     monkeypatch.setattr(_lines, "_PIECE", draw.choice([4, 50, 2**20]))
     monkeypatch.setattr(_files, "_LARGE", draw.choice([1, 2**20]))
@@ -349,9 +345,7 @@ def test_a_file_that_changes_is_read_again(when, more, tmp_path, monkeypatch):
     assert found == [*tables(path)]
 
 
-@pytest.mark.parametrize(
-    "name", ["evaluate", pytest.param("trec_eval", marks=pytest.mark.annex("trec_eval"))]
-)
+@pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
 @pytest.mark.parametrize("when", ["at once", "later", "last"])
 def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeypatch):
     monkeypatch.setattr(_files, "_LARGE", 1)
@@ -387,9 +381,7 @@ def test_a_large_file_that_cannot_be_read_is_named(name, when, tmp_path, monkeyp
         call(run, qrels)
 
 
-@pytest.mark.parametrize(
-    "name", ["evaluate", pytest.param("trec_eval", marks=pytest.mark.annex("trec_eval"))]
-)
+@pytest.mark.parametrize("name", ["evaluate", "trec_eval"])
 def test_a_large_file_that_becomes_empty_is_said_to_be(name, tmp_path, monkeypatch):
     monkeypatch.setattr(_files, "_LARGE", 1)
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
@@ -427,7 +419,6 @@ def test_only_large_plain_files_stay_on_disk(tmp_path, monkeypatch):
         assert _files.read_text(path).is_unread == on_disk, name
 
 
-@pytest.mark.annex("trec_eval")
 def test_comments_of_a_large_file_are_no_lines(tmp_path, monkeypatch):
     run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
     run.write_bytes(PLAIN_FILES["spaces"] + b"# the end\n")
@@ -773,7 +764,6 @@ def test_where_topics_begin_in_a_piece(content, second):
         )
 
 
-@pytest.mark.annex("trec_eval")
 @pytest.mark.parametrize("size", [1, 15, 16, 17, 4096])
 def test_the_last_line_is_found_from_the_end(size):
     from rankmeter._cli._trec_eval._files import _last_nonblank_line

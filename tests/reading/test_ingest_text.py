@@ -278,7 +278,6 @@ LATIN = (
 )
 
 
-@pytest.mark.annex("trec_eval")
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
 def test_the_drop_in_matches_orders_and_writes_bytes(encoding, tmp_path):
     from click.testing import CliRunner
@@ -305,7 +304,6 @@ def test_outside_of_the_drop_in_text_is_utf_8(tmp_path):
         read_truth(path)
 
 
-@pytest.mark.annex("trec_eval")
 def test_names_of_other_encodings_do_not_match_in_the_drop_in(tmp_path):
     from rankmeter._cli._trec_eval._report import report_lines
 

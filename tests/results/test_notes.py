@@ -62,7 +62,6 @@ def test_users_without_a_ranking_are_said_of_their_system():
     assert "All systems: 1 user without a ranking counts as an empty ranking." in both
 
 
-@pytest.mark.annex("report")
 def test_every_rendering_has_the_notes(tmp_path):
     found = rm.compare(TWO, TRUTH, "ndcg@2")
     page = tmp_path / "report.html"
@@ -96,7 +95,6 @@ def test_what_was_dropped_or_merged_is_said_by_side():
     assert {"dropped scores: 1", "rounded gains: 2", "duplicate judgements merged: 1"} <= {*notes}
 
 
-@pytest.mark.annex("explain")
 def test_scores_in_another_order_than_the_ranks_are_noted():
     ranked = pl.DataFrame(
         {"user": ["u", "u", "v"], "item": ["a", "b", "a"], "score": [1, 2, 9], "rank": [1, 2, 1]}
@@ -115,7 +113,6 @@ def test_scores_in_another_order_than_the_ranks_are_noted():
         assert not any("order" in note for note in rm.evaluate(other, TRUTH, "rr").table().notes)
 
 
-@pytest.mark.annex("explain")
 def test_curves_and_explanations_say_what_they_average():
     notes = rm.curve(SHORT, TRUTH, "ndcg", 2).notes
     assert notes[:2] == ("convention rankmeter, relevant >0", "users without a ranking: 1 (zero)")

@@ -110,7 +110,6 @@ def test_values_from_elsewhere_are_printed_alike():
     assert "user" in " ".join(compared.sentences())
 
 
-@pytest.mark.annex("training")
 @pytest.mark.parametrize(
     ("thing", "start"),
     [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankmeter as rm
-from rankmeter._annexes import ANNEXES
+from rankmeter._annexes import is_missing
 from rankmeter.errors import DataError, UsageError
 
 pytestmark = pytest.mark.once
@@ -48,7 +48,6 @@ def evaluated(metrics=METRICS, **options):
     return {name: rm.evaluate(own, TRUTH, metrics, **options) for name, own in SYSTEMS.items()}
 
 
-@pytest.mark.annex("report")
 @pytest.mark.parametrize(
     ("options", "choices"),
     [
@@ -97,7 +96,6 @@ def test_runs_are_lists_of_results():
         rm.compare({"A": [results["A"], more], "B": results["B"]})
 
 
-@pytest.mark.annex("report", "training")
 def test_scores_and_batches_give_results_to_compare(tmp_path):
     scores = dict(zip("AB", RNG.random((2, 30, 40)).round(2), strict=True))
     targets = RNG.integers(0, 40, 30)
@@ -125,7 +123,6 @@ def test_metrics_select_among_those_of_the_results():
     assert some.per_user.columns == ["system", "user", "ndcg@10", "mrr"]
 
 
-@pytest.mark.annex("report")
 def test_a_result_whose_rankings_have_changed_has_no_curve(tmp_path):
     ranked = {user: [*SYSTEMS["A"][user]] for user in USERS}
     systems = {"A": ranked, "B": SYSTEMS["B"]}
@@ -220,7 +217,7 @@ def test_one_name_with_two_conventions_is_refused_by_compare_values_too():
         ({"A": small()}, {}, "2 to 100 systems"),
         *(
             ({"A": sums(), "B": sums()}, {}, "A has no values of users: accumulate with keep=")
-            for _ in {"training"} & ANNEXES.keys()
+            for _ in range(not is_missing("_training"))
         ),
         ({"A": small().per_user, "B": small()}, {"metrics": "mrr"}, "stored values are read whole"),
         ({"A": small("mrr").per_user, "B": small()}, {}, "B has ndcg@10, and A has not"),

@@ -295,7 +295,6 @@ def test_many_relevant_items_that_are_not_ranked_are_no_work():
     assert time.process_time() - start < 2
 
 
-@pytest.mark.annex("training")
 def test_batches_show_a_query_unless_only_moments_are_kept():
     shown = {}
     for keep in ("values", "moments"):

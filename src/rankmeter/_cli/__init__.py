@@ -13,12 +13,12 @@ import functools
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import click
 
+from rankmeter._annexes import annex, annex_of
 from rankmeter._cli._command import write_example_lines
 from rankmeter._cli._exits import run_for_exit_code
 from rankmeter._cli._lazily import import_later
@@ -77,11 +77,13 @@ class CommandLine(click.Group):
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None for an unknown name."""
-        module = f"{__name__}.{cmd_name.replace('-', '_')}"
-        if cmd_name.startswith("_") or "." in cmd_name or find_spec(module) is None:
+        module = f"_cli.{cmd_name.replace('-', '_')}"
+        if cmd_name.startswith("_") or "." in cmd_name:
             return None
+        if find_spec(f"rankmeter.{module}") is None and annex_of(module) == "command_line":
+            return None  # else it is the command of an annex that was taken out
         import_later("polars")  # TREC files, for example, do not need it
-        command: click.Command = import_module(module).command
+        command: click.Command = annex(module).command
         return command if command.name == cmd_name else None
 
     def resolve_command(

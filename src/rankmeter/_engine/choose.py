@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, TypeAlias, get_args
 
-from rankmeter._annexes import annex
+from rankmeter._annexes import annex, is_missing
 from rankmeter._rankings.codes import THREADS
 from rankmeter._rankings.kind import RankingKind
 from rankmeter._reading.forms import can_be_large
@@ -51,7 +51,7 @@ class Reading:
     def read_rankings(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Read rankings into memory, in pieces from disk, or with Spark."""
         if isinstance(data, RankingKind):
-            return self._read_in_memory(data, columns, plan)
+            return data.open(self, columns, plan)
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table: Table = annex("_large.opened").open_spark(
@@ -65,7 +65,8 @@ class Reading:
                 f"path of Parquet files.",
                 option="engine",
             )
-        if self.engine == "memory" or (self.engine == "auto" and not can_be_large(data)):
+        is_small = is_missing("_large") or not can_be_large(data)  # or has no other way
+        if self.engine == "memory" or (self.engine == "auto" and is_small):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))
         estimate = annex("_large.opened").estimate_memory
@@ -105,19 +106,6 @@ class Reading:
         table = read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         description = f"memory: {table.source} cannot be read in pieces"
         return replace(table, origin=replace(table.origin, engine=description))
-
-    def _read_in_memory(
-        self, data: RankingKind, columns: Mapping[str, str] | None, plan: Plan
-    ) -> Table:
-        """Read scores, samples, ranks or grades; refuse options for files and columns."""
-        name = type(data).__name__
-        if self.engine in ("disk", "spark"):
-            raise UsageError(
-                f"engine={self.engine!r} cannot read {name}, which is in memory", option="engine"
-            )
-        if columns and {"score", "rank"} & columns.keys():
-            raise UsageError(f"columns= names columns, which {name} lacks")
-        return data.read(plan)
 
     def read_truth(
         self, truth: object, columns: Mapping[str, str] | None, relevant: str = ""

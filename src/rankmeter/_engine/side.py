@@ -172,7 +172,6 @@ def read_side(
     if inputs.propensities is not None:
         propensity = fit_propensity(inputs.propensities, table)
     notes = () if items is None else items.notes
-    notes += () if inputs.collapse_rule is None else (inputs.collapse_rule.note,)
     if needs_catalogue and train is not None and catalogue is None and size is None:
         catalogue = train["item"].unique()
         notes += (f"catalogue: the {counted(len(catalogue), 'item')} of the training data",)

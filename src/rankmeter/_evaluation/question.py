@@ -364,7 +364,8 @@ class Question:
         vocabularies = (table.origin.words for table in (judged, *tables.values()))
         words = next((words for words in vocabularies if words != USERS), USERS)
         engine = self.reading.describe_engines(tables.values())
-        notes = (*self.notes, *side.notes, *unused)
+        grouped = dict.fromkeys(filter(None, (t.origin.collapsed for t in tables.values())))
+        notes = (*self.notes, *side.notes, *grouped, *unused)
         if judged.origin.chosen:
             notes += (f"relevant: the rows of {judged.source} with {judged.origin.chosen}",)
         if judged.has_subtopics and any(entry.spec.intent_aware for entry in plan.metrics):

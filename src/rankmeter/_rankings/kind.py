@@ -33,6 +33,17 @@ class RankingKind(ABC):
     def read(self, plan: Plan) -> Table:
         """Read the ranking in canonical form."""
 
+    def open(self, reading: Any, columns: Mapping[str, str] | None, plan: Plan) -> Table:
+        """Read the ranking for an engine; refuse options for files and columns."""
+        name = type(self).__name__
+        if reading.engine in ("disk", "spark"):
+            raise UsageError(
+                f"engine={reading.engine!r} cannot read {name}, which is in memory", option="engine"
+            )
+        if columns and {"score", "rank"} & columns.keys():
+            raise UsageError(f"columns= names columns, which {name} lacks")
+        return self.read(plan)
+
     def judged(self) -> Table | None:
         """Ground truth of the ranking, or None if the ranking has none of its own."""
         return None

@@ -6,19 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, singledispatch
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from rankmeter._reading.by_user import AnyRows
 from rankmeter._reading.columns import Columns
 from rankmeter._reading.forms import has_accepted_form, read_columns
 from rankmeter._reading.ids import to_ids
 from rankmeter._reading.keyed import find_column, read_keyed
 from rankmeter._reading.spark import InSpark, Query
 from rankmeter._reading.table import Table, format_few
-from rankmeter.errors import ColumnError, DataError, DuplicateError
+from rankmeter.errors import ColumnError, DataError, DuplicateError, UsageError
 from rankmeter.errors._checks import brief, counted, option_error
 
 _PARTS = ("chunk", "chunkid", "item", "itemid", "part", "passage", "passageid", "pid")
@@ -36,7 +35,22 @@ class Collapse:
 
     def __call__(self, rankings: Table) -> Table:
         """Replace the items of rankings by whole items, each at the rank of its best part."""
-        return _collapse_rankings(rankings.rows, rankings, self)
+        if before := rankings.origin.collapsed:
+            raise UsageError(
+                f"{rankings.source} is collapsed already: {before}. Write one rule, or a mapping "
+                "from part to whole.",
+                option="collapse",
+            )
+        rankings = replace(rankings, origin=replace(rankings.origin, collapsed=self.note))
+        if isinstance(rankings.rows, InSpark):
+            return _collapse_in_spark(rankings.rows, rankings, self)
+        if not rankings.rows.in_memory:
+            return _collapse_pieces(rankings.rows, rankings, self)
+        frame = self.rename_to_wholes(rankings.frame, rankings)
+        rows = keep_best_parts(frame, rankings.order, rankings.source)
+        counts = Counter(rankings.counts) + Counter(collapsed_items=frame.height - rows.height)
+        origin = replace(rankings.origin, counts=dict(counts))
+        return replace(rankings.with_rows(rows), origin=origin)
 
     def rename_to_wholes(self, frame: pl.DataFrame, rankings: Table) -> pl.DataFrame:
         """Rename items to whole items, with the original items in the column ``part``."""
@@ -103,17 +117,6 @@ def keep_best_parts(rows: pl.DataFrame, order: str, source: str) -> pl.DataFrame
     return rows.drop("place")
 
 
-@singledispatch
-def _collapse_rankings(_: AnyRows, rankings: Table, collapse: Collapse) -> Table:
-    """Collapse rankings, by the kind of their rows."""
-    if not rankings.rows.in_memory:
-        return _collapse_pieces(rankings.rows, rankings, collapse)
-    frame = collapse.rename_to_wholes(rankings.frame, rankings)
-    rows = keep_best_parts(frame, rankings.order, rankings.source)
-    counts = Counter(rankings.counts) + Counter(collapsed_items=frame.height - rows.height)
-    return replace(rankings.with_rows(rows), origin=replace(rankings.origin, counts=dict(counts)))
-
-
 def _collapse_pieces(opened: Any, rankings: Table, collapse: Collapse) -> Table:
     """Collapse pieces later: items are renamed in each piece, and the best parts kept by user."""
     types = {role: rankings.id_dtype(role) for role in ("user", "item")}
@@ -126,7 +129,6 @@ def _collapse_pieces(opened: Any, rankings: Table, collapse: Collapse) -> Table:
     return replace(rankings, rows=replace(opened, rows=renamed, rename=rename, finish=finish))
 
 
-@_collapse_rankings.register
 def _collapse_in_spark(examples: InSpark, rankings: Table, collapse: Collapse) -> Table:
     """Collapse in Spark, grouped by user and whole item."""
     rows, renamed = examples.query, collapse.rename_to_wholes(examples.rows, rankings).drop("part")

@@ -186,6 +186,7 @@ class Origin:
     is_ordered: bool = False  # whether the items of a user have an order besides their scores
     whole_ranks: bool = False  # whether ranks are known to be 1, 2, 3 … for each user
     chosen: str = ""  # of a truth: the column and the word that say what is relevant
+    collapsed: str = ""  # how items were grouped, if they were parts of others
 
 
 @dataclass(frozen=True)
