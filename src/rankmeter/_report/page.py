@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 from rankmeter._files import open_replacement
 from rankmeter._report.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
 from rankmeter._report.sections import sections_of_page
-from rankmeter._results.notes import count_in_words
+from rankmeter._results.counts import count_in_words
 from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import level_text, number_text, signed_text
 from rankmeter._show.tables import item_with_title

@@ -16,9 +16,9 @@ from rankmeter._engine.block import random_and_perfect_scores
 from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import IntArray
 from rankmeter._reading.table import Frame, Table
+from rankmeter._results.counts import count_clusters, counts_of_tables, uneven_weight_cautions
 from rankmeter._results.estimates import Estimate, estimate
 from rankmeter._results.evaluated import Evaluated
-from rankmeter._results.notes import count_clusters, counts_of_tables, uneven_weight_cautions
 from rankmeter._results.result import UnavailableMethod
 from rankmeter._results.segments import (
     means_by_segment,
