@@ -19,7 +19,7 @@ class Section(NamedTuple):
 
 
 SECTIONS = (
-    Section("means", "main", "Means"),
+    Section("means", "means-part", "Means"),
     Section("verdicts", "verdicts-part", "By metric", "cards"),
     Section("forest", "forest-part", "Differences", "differences"),
     Section("tradeoff", "tradeoff-part", "Trade-offs", "tradeoff"),

@@ -34,6 +34,7 @@ from rankmeter._results.wording import (
     change_text,
     group_by_key,
     interval_of_change,
+    interval_text,
     level_text,
     number_text,
 )
@@ -54,6 +55,7 @@ MAX_UNDECIDED = 3
 """Undecided differences with a sentence each; more of them have one together."""
 if TYPE_CHECKING:
     from rankmeter._results.answer import Answer
+    from rankmeter._results.on_metric import OnMetric
     from rankmeter._results.verdicts import Headline, Verdict
 
 T = TypeVar("T", Difference, Heterogeneity)
@@ -160,9 +162,23 @@ class Compared(Logged):
     def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
         """Notes that follow the test note, and notes that follow the counts of dropped users."""
 
-    def __getitem__(self, metric: str) -> tuple[Difference, ...]:
+    @use_words_of_result
+    def __getitem__(self, metric: str) -> OnMetric:
+        """The means, the answer and the differences over all users, on one metric."""
+        from rankmeter._results.on_metric import OnMetric
+
+        label = self.label(metric)
+        means, differences = self.means_of(label), self.differences_on(label)
+        rows = [
+            (name, number_text(e.mean), interval_text(*e.interval)) for name, e in means.items()
+        ]
+        columns = ("system", label, f"{level_text(self.confidence)} interval")
+        tables = (TextTable(columns, rows), self.difference_table(differences))
+        return OnMetric(differences, label, means, self.headline(label), tables)
+
+    def differences_on(self, label: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
-        return (*self._overall_differences.get(self.label(metric), ()),)
+        return (*self._overall_differences.get(label, ()),)
 
     @cached_property
     def _overall_differences(self) -> dict[str, list[Difference]]:
@@ -304,7 +320,7 @@ class Compared(Logged):
     def marks(self, metric: str) -> dict[str, str]:
         """Markers by system: ▲ or ▼ against the baseline, or the letters of beaten systems."""
         letters, marks = letters_by_system(self.systems), dict.fromkeys(self.systems, "")
-        for d in self[metric]:
+        for d in self.differences_on(metric):
             if d.significant and self.baseline:
                 marks[d.a] = "▲" if d.better == d.a else "▼"
             elif d.significant and d.better:
@@ -317,7 +333,7 @@ class Compared(Logged):
         clauses = {
             test: differing_segments_clause(self, d)
             for test in self.heterogeneity
-            for d in self[test.metric]
+            for d in self.differences_on(test.metric)
             if (d.a, d.b) == (test.a, test.b)
         }
         return (*segment_notes(clauses, self.plan.alpha),)
@@ -357,6 +373,16 @@ class Compared(Logged):
             family = "each pair alone (no correction)"
         return f"rank: the places on {label} that the data allow, {family}"
 
+    def _contender_notes(self) -> list[str]:
+        """A note on the systems that could be first, which a title with a baseline leaves out."""
+        lead = self.leads.get(self.labels[0])
+        if not self.baseline or lead is None or len(self.systems) < 3:
+            return []
+        if lead.is_alone:
+            return [f"{lead.best} is shown to be better than every other system"]
+        *others, last = lead.contenders
+        return [f"{', '.join(others)} or {last} could be first"]
+
     def _undecidable_notes(self) -> list[str]:
         """A note on pairs that no outcome could have decided."""
         label = self.labels[0]
@@ -370,8 +396,9 @@ class Compared(Logged):
         return [f"no outcome of this study could have decided on {label} between {named}: {lack}"]
 
     @use_words_of_result
-    def difference_table(self) -> TextTable:
+    def difference_table(self, differences: Sequence[Difference] | None = None) -> TextTable:
         """Every comparison: difference, interval, wins and losses, p, effect size."""
+        shown = self.differences if differences is None else differences
         rows = [
             (
                 f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
@@ -382,13 +409,13 @@ class Compared(Logged):
                 *d.p_texts(),
                 change_text(d.d_z, digits=2),
             )
-            for d in self.differences
+            for d in shown
         ]
         interval = f"{level_text(self.confidence)} interval"
         columns = ("difference", "metric", "mean", interval, "win/tie/loss", "p", "adjusted p")
         styles: dict[tuple[int, int], tuple[Style, ...]] = {
             (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
-            for row, d in enumerate(self.differences)
+            for row, d in enumerate(shown)
             if d.significant and d.better
         }
         return TextTable((*columns, "d_z"), rows, styles=styles)
@@ -461,7 +488,9 @@ class Compared(Logged):
 
         means, up = self.means_of(metric, systems), self.by_metric[metric].increasing
         lead = None if systems else self.leads.get(metric)
-        return find_best_system(metric, means, self[metric], self.baseline, lead, increasing=up)
+        return find_best_system(
+            metric, means, self.differences_on(metric), self.baseline, lead, increasing=up
+        )
 
     @use_words_of_result
     def headline(self, metric: str | None = None) -> Headline:
@@ -511,7 +540,7 @@ class Compared(Logged):
 
         s = self.settings
         first, last = self._notes_after_test_and_dropped()
-        notes = [*self.legend(), *first, *self._undecidable_notes()]
+        notes = [*self.legend(), *first, *self._contender_notes(), *self._undecidable_notes()]
         notes += [
             f"{label}: {count_users(n)} not common to all systems"
             for label, n in self.dropped.items()

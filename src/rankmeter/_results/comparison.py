@@ -174,7 +174,17 @@ class Comparison(Compared):
         rows, tested = self.mean_cells(digits), self.significance_note()
         level = self.confidence if intervals else None
         ranks = [str(ranks) for ranks in self.rank_sets(self.labels[0]).values()]
-        return Means(self.labels, rows, ranks, tested, self.rank_note(), self.notes, digits, level, self.bars())
+        return Means(
+            self.labels,
+            rows,
+            ranks,
+            tested,
+            self.rank_note(),
+            self.notes,
+            digits,
+            level,
+            self.bars(),
+        )
 
     def worst(
         self,

@@ -92,6 +92,12 @@ class Estimate(EqualFields):
         """The numbers for an experiment tracker, by kind."""
         return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
 
+    def _repr_html_(self) -> str:
+        from rankmeter._results.tables import TextTable
+
+        row = (self.label, number_text(self.mean), interval_text(*self.interval), f"{self.n:,}")
+        return TextTable(("metric", "mean", "interval", "n"), [row]).to_html()
+
     def __float__(self) -> float:
         return self.mean
 

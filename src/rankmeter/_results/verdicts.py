@@ -19,7 +19,7 @@ from rankmeter._results.wording import (
     signed_text,
     size_text,
 )
-from rankmeter.errors import to_one_line
+from rankmeter.errors import spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import count_users, words_in_use
 
 MAX_NAMED = 3
@@ -167,6 +167,17 @@ class Headline:
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", to_one_line(self.title))
         object.__setattr__(self, "sentences", tuple(map(to_one_line, self.sentences)))
+
+    def to_html(self) -> str:
+        """The title and the sentences as paragraphs."""
+        import html
+
+        title, *sentences = (
+            html.escape(spell_out_hidden_characters(text)) for text in (self.title, *self.sentences)
+        )
+        return f"<p><strong>{title}</strong></p>{''.join(f'<p>{text}</p>' for text in sentences)}"
+
+    _repr_html_ = to_html
 
 
 def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> str:
