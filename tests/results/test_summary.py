@@ -46,7 +46,7 @@ def test_missing_users(metrics, rule):
 def test_undefined_users():
     found = notes("rr precision@2", like="rexmex")
     has = "1 user has nothing relevant and"
-    assert f"{has} is left out on rr; {has} counts 0 on precision@2" in found
+    assert f"{has} is left out on rr; {has} counts as 0 on precision@2" in found
 
 
 def test_ties():
@@ -62,7 +62,8 @@ def test_relevance_and_who_has_nothing_relevant():
     found = notes("ndcg@2 rr", like="trec_eval", relevant=">=2")
     rules = "a gain above 0 is relevant on ndcg@2; a gain of at least 2 is relevant on rr"
     assert found[0] == f"convention trec_eval: {rules}"
-    one, three = "1 user has nothing relevant and counts", "3 users have nothing relevant and count"
+    one = "1 user has nothing relevant and counts as"
+    three = "3 users have nothing relevant and count as"
     assert f"{one} 0 on ndcg@2; {three} 0 on rr" in found
 
 

@@ -75,7 +75,7 @@ class AnswerFormats(Formats[R]):
 
     def build_options(self, format_help: str) -> list[CommandOption]:
         """Build the options ``--details``, ``--format``, ``--json`` and ``--output``."""
-        details = "Also show every difference, test and segment, and how numbers were made."
+        details = "Also show all differences, tests and notes."
         option = CommandOption("--details", details, is_flag=True, group="Output")
         return [option, *super().build_options(format_help)]
 

@@ -141,8 +141,7 @@ command = Command(
         per_user_option("system, user"),
         CommandOption(
             "--worst",
-            "Write users with their values in the two systems of the headline and the difference, "
-            "the worst first, to such a file.",
+            "Write users and their differences in the headline, the worst first, to such a file.",
             path="FILE",
             group="Output",
         ),

@@ -380,7 +380,7 @@ class Compared(Logged):
             return []
         if lead.is_alone:
             return [f"{lead.best} is shown to be better than every other system"]
-        *others, last = lead.contenders
+        *others, last = sorted(lead.contenders, key=lambda name: lead.ranks[name].rank or 0)
         return [f"{', '.join(others)} or {last} could be first"]
 
     def _undecidable_notes(self) -> list[str]:

@@ -1,6 +1,6 @@
 """Counts of what was read, and doubts that are said while a result is made.
 
-How notes tell them is in `notes`, which is loaded when a result is shown.
+The sentences on them are in `notes`, which is loaded when a result is shown.
 """
 
 from __future__ import annotations

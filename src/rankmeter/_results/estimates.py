@@ -93,10 +93,9 @@ class Estimate(EqualFields):
         return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
 
     def _repr_html_(self) -> str:
-        from rankmeter._results.tables import TextTable
+        from html import escape
 
-        row = (self.label, number_text(self.mean), interval_text(*self.interval), f"{self.n:,}")
-        return TextTable(("metric", "mean", "interval", "n"), [row]).to_html()
+        return f"<p>{escape(str(self))}</p>"
 
     def __float__(self) -> float:
         return self.mean

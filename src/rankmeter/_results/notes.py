@@ -36,13 +36,13 @@ Facts = Mapping[str, str]
 """Sentences by subject: ``{"users without a ranking": "1 user has no ranking and …"}``."""
 
 COUNTED = {
-    "zero": "counts 0",
-    "one": "counts 1",
+    "zero": "counts as 0",
+    "one": "counts as 1",
     "skip": "is left out",
     "ignore": "is left out",
     "nan": "leaves no mean",
 }
-"""What is done with a user whom a rule is about."""
+"""What is done with a user of a special case."""
 TIE_RULES = {
     "item": "the item that sorts first comes first",
     "item-descending": "the item that sorts last comes first",
@@ -261,7 +261,7 @@ def bootstrap_notes(plan: Setting) -> list[str]:
 def _on_metrics(facts: Mapping[str, str]) -> str:
     """Join the facts of metrics: one alone if common to all, else each with its metrics.
 
-    ``1 user has nothing relevant and counts 0 on ndcg@2; … and is left out on precision@2``
+    ``1 user has nothing relevant and counts as 0 on ndcg@2; … and is left out on precision@2``
     """
     groups = _names_by_fact(facts)
     if len(groups) == 1:

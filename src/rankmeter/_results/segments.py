@@ -279,7 +279,7 @@ def _bin_edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -
 
 
 def _span_text(values: FloatArray, digits: int | None = None) -> str:
-    """The least and the largest value; those that are no integers with some digits, or all."""
+    """The least and the largest value; fractions with some digits, or all."""
     ends = (float(values.min()), float(values.max()))
     texts = (exact_text(x) if digits is None or x.is_integer() else f"{x:.{digits}g}" for x in ends)
     return "–".join(dict.fromkeys(texts))

@@ -92,7 +92,7 @@ class Verdict:
         if d is None or math.isnan(d.low):
             return ""
         if self.is_relative:
-            ends = (_relative_text(end, d.gain) for end in (d.gain_low, d.gain_high))
+            ends = _relative_text(d.gain_low, d.gain), _relative_text(d.gain_high, d.gain)
         else:
             ends = (signed_text(d.low, d.difference), signed_text(d.high, d.difference))
         return f"[{', '.join(ends)}]"
