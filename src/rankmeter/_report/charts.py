@@ -20,7 +20,7 @@ from rankmeter._report.shares import Shares
 from rankmeter._results.differences import Difference
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import level_text, to_json_value
-from rankmeter.errors import MissingDependencyError
+from rankmeter.errors import MissingDependencyError, spell_out_hidden_characters
 from rankmeter.errors._checks import count_users, words_in_use
 
 # Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
@@ -89,7 +89,7 @@ def _offline_chart_class() -> Any:
         def to_inline_svg(self) -> str:
             """The chart as SVG without a ground, in the color of the text around it."""
             try:
-                svg = render_svg({**self.to_dict(), "background": None})
+                svg = render_svg({**clean_spec_texts(self.to_dict()), "background": None})
             except ImportError:  # vl_convert is in the extra, too
                 raise MissingDependencyError(
                     "charts need vl_convert: pip install 'rankmeter[report]'"
@@ -101,7 +101,7 @@ def _offline_chart_class() -> Any:
             if alt.renderers.active == "default":
                 with suppress(MissingDependencyError):
                     inline = self.to_inline_svg()
-                    svg = render_svg(self.to_dict())
+                    svg = render_svg(clean_spec_texts(self.to_dict()))
                     return {"text/html": inline, "image/svg+xml": svg, "text/plain": "a chart"}
             return super()._repr_mimebundle_(*args, **options)
 
@@ -114,6 +114,15 @@ def render_svg(spec: dict[str, Any]) -> str:
 
     version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     return str(vl_convert.vegalite_to_svg(spec, vl_version=version))
+
+
+def clean_spec_texts(value: Any) -> Any:
+    """Spell out hidden characters in all texts of a chart specification."""
+    if isinstance(value, dict):
+        return {clean_spec_texts(name): clean_spec_texts(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [clean_spec_texts(part) for part in value]
+    return spell_out_hidden_characters(value) if isinstance(value, str) else value
 
 
 def _chart_data(rows: Iterable[Mapping[str, Any]]) -> Any:
