@@ -82,9 +82,9 @@ def demo(ratings: str | None = None, folder: str = "demo") -> Iterator[Part]:
             f"{cold:,} of their ratings. Models that learn know nothing of these users and give "
             "them the most popular items."
         )
-    yield from _accuracy(results)
     headline = comparison.headline(MAIN)
-    yield "\n".join(map(_paragraph, (f"{headline.title}.", *headline.sentences))) + "\n"
+    yield "\n".join(map(_paragraph, (f"{headline.title}.", headline.sentences[0]))) + "\n"
+    yield from _accuracy(results)
     shown = {name: results[name] for name in rankings if name in SHOWN}
     yield _by_segment(shown, activity)
     means = comparison.estimates

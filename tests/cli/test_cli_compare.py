@@ -28,10 +28,9 @@ def found():
     return rm.compare({"old": "old.csv", "new": "new.csv"}, "truth.csv", "rr")
 
 
-def test_compare_writes_both_tables_and_the_sentences(found):
-    tables = [found.table().to_text(), found.difference_table().to_text()]
-    parts = [found.headline().title, *tables, "\n".join(found.sentences())]
-    assert rankmeter(*COMPARE).out == "\n\n".join(parts) + "\n"
+def test_compare_writes_the_answer_and_on_request_all_of_it(found):
+    assert rankmeter(*COMPARE).out == found.answer().to_text("--details") + "\n"
+    assert rankmeter(*COMPARE, "--details").out == found.details().to_text() + "\n"
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ class TestForms:
         files = [f"{name}={tmp_path / name}.csv" for name in lists]
         done = rankmeter("compare-values", *files, "--baseline", "old")
         assert done.code == 0, done.err
-        assert "new beats old on rr by 0.1500" in done.out
+        assert "new beats old on rr by 30.0%" in done.out
         gate = ("--fail-if", "old shown worse than new on rr")
         assert rankmeter("compare-values", *files, *gate).code == 1
 

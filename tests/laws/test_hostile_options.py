@@ -352,10 +352,10 @@ def test_labels_of_text_and_of_other_integers_are_popular_alike(tmp_path):
     path.write_text("user,item\n1,7\n2,7\n2,x\n")
     bins = {"rare": 0, "usual": 2}
     segments = rm.by_popularity(path, {1: [7], 2: [8]}, bins=bins)["segment"]
-    assert [label.split(",")[0] for label in segments] == ["2 of 2: usual", "1 of 2: rare"]
+    assert [*segments] == ["popularity 2 (usual)", "popularity 0 (rare)"]
     unsigned = {1: [2**63], 2: [8]}
     segments = rm.by_popularity({1: [7, 8], 2: [8]}, unsigned, bins=bins)["segment"]
-    assert [label.split(",")[0] for label in segments] == ["1 of 2: rare", "2 of 2: usual"]
+    assert [*segments] == ["popularity 0 (rare)", "popularity 2 (usual)"]
 
 
 def test_a_large_multiple_is_shown_and_read_in_few_digits():

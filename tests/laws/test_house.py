@@ -168,7 +168,13 @@ def test_no_import_leads_back_to_where_it_came_from():
 def test_what_presents_numbers_takes_values_and_never_a_result():
     """Tables, charts and the page compute nothing."""
     results = {"result", "evaluated", "summary", "compared", "comparison"}
-    presenting = {"_results.tables", "_report.charts", "_report.page", "_show.tables"}
+    presenting = {
+        "_results.tables",
+        "_results.answer",
+        "_report.charts",
+        "_report.page",
+        "_show.tables",
+    }
     for name in presenting & MODULES.keys():
         taken = {other.rpartition(".")[2] for other in own_imports(MODULES[name])}
         assert not taken & results, name

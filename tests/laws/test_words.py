@@ -32,7 +32,7 @@ def test_a_trec_file_has_queries_and_documents(trec):
     result = rm.evaluate(trec / "run.txt", trec / "qrels.txt", "ndcg@3")
     assert result.table().columns[3] == "queries"
     said = repr(result)
-    assert "queries without a ranking: 2 (zero)" in said
+    assert "2 queries have no ranking and count as empty rankings" in said
     assert "user" not in said
     assert "ndcg@3 of query q1" in repr(result.show("q1"))
     assert result.show("q1").table().columns[:2] == ["rank", "document"]
@@ -86,7 +86,7 @@ def test_a_comparison_and_its_report_use_them(trec):
     found = rm.compare(systems, trec / "qrels.txt", "ndcg@3")
     assert "1 differing query" in " ".join(found.sentences())
     assert "users of old" in repr(found)  # the name of a system is not translated
-    assert "queries with nothing relevant" in repr(found)
+    assert "query has nothing relevant" in repr(found)
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     page = page_of(found)

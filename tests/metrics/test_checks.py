@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from rankmeter._results.notes import count_in_words
+from rankmeter._results.counts import count_in_words
 from rankmeter.errors import UsageError, _checks
 
 pytestmark = pytest.mark.once

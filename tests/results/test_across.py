@@ -198,7 +198,7 @@ class TestTheseDataSets:
 def test_every_look():
     found = rm.across(comparisons())
     assert found.table().columns == ("system", "metric", "rank", "mean", *NAMES)
-    assert len(repr(found).splitlines()) == 12
+    assert len(repr(found).splitlines()) == 13
     assert "<table" in found._repr_html_()
     assert found.to_polars().columns[-4:] == [*NAMES]
     assert [s.index("another data set") < s.index("on these 4") for s in found.sentences()] == [

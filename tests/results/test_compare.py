@@ -352,8 +352,8 @@ class TestSegments:
             train, {u: ["i0"] if u < 6 else ["i11"] for u in range(12)}, bins=2
         )
         assert sorted(popular["segment"].unique()) == [
-            "1 of 2: 1 popularity",
-            "2 of 2: 12 popularity",
+            "popularity 1",
+            "popularity 12",
         ]
         found = rm.compare(SYSTEMS, TRUTH, "cg", segments=active)
         assert len(found.differences) == 3 * 4
@@ -390,12 +390,12 @@ class TestSegments:
     @pytest.mark.parametrize(
         ("bins", "labels"),
         [
-            ([4], ["1 of 2: 1–3 interactions"] * 3 + ["2 of 2: 4–5 interactions"] * 2),
-            ([2.5, 50], ["1 of 2: 1–2 interactions"] * 2 + ["2 of 2: 3–5 interactions"] * 3),
+            ([4], ["1–3 interactions"] * 3 + ["4–5 interactions"] * 2),
+            ([2.5, 50], ["1–2 interactions"] * 2 + ["3–5 interactions"] * 3),
             ({"new": 1, "old": 5},
-             ["1 of 2: new, 1–4 interactions"] * 4 + ["2 of 2: old, 5 interactions"]),
+             ["1–4 interactions (new)"] * 4 + ["5 interactions (old)"]),
             ({"few": 0, "none of these": 1, "all": 2},
-             ["1 of 2: none of these, 1 interactions"] + ["2 of 2: all, 2–5 interactions"] * 4),
+             ["1 interaction (none of these)"] + ["2–5 interactions (all)"] * 4),
         ],
     )  # fmt: skip
     def test_segments_may_begin_where_they_are_wanted(self, bins, labels):
@@ -446,7 +446,7 @@ class TestClusters:
         )
         assert doubled["cg"].interval == pytest.approx(once["cg"].interval)
         assert doubled["cg"].n == 12
-        assert "6 clusters" in repr(doubled)
+        assert "6 clusters" in repr(doubled.details())
         assert doubled.to_dict()["users"]["clusters"] == 6
         alone = rm.evaluate(SYSTEMS["a"], self.halves, "cg")["cg"]
         assert alone.high - alone.low < doubled["cg"].high - doubled["cg"].low
@@ -468,7 +468,7 @@ class TestClusters:
 
     def test_users_without_a_cluster_are_their_own(self):
         found = rm.evaluate(SYSTEMS["a"], TRUTH, "cg", clusters={0: "x", 1: "x"})
-        assert "11 clusters" in repr(found)
+        assert "11 clusters" in repr(found.details())
 
 
 class TestCurves:

@@ -156,10 +156,10 @@ def test_the_links_and_the_sections_of_a_page_are_one_list():
     words = Words("query", "queries")
     evaluation = sections_of_page({"hits": 1}, {"distribution": {"rr": []}}, words)
     assert [section.block for section in evaluation] == [
-        "summary", "means", "spread", "hits", "extremes",
+        "means", "spread", "hits", "extremes",
     ]  # fmt: skip
-    assert [section.link for section in evaluation][2:] == [
+    assert [section.link for section in evaluation][1:] == [
         "Queries", "First hits", "Worst and best",
     ]  # fmt: skip
     compared = sections_of_page({"differences": 1, "segments": {}}, {"curve": {}}, words)
-    assert [section.block for section in compared] == ["summary", "means", "forest", "users"]
+    assert [section.block for section in compared] == ["means", "forest", "users"]

@@ -74,7 +74,7 @@ def test_a_baseline_does_not_change_the_ranks(seed, options):
     for baseline in values:
         found = rm.compare_values(values, baseline=baseline, **options)
         assert found.leads["value"].ranks == free.leads["value"].ranks
-        (note,) = (note for note in found.notes if note.startswith("rank: "))
+        _, note = (note for note in found.notes if note.startswith("rank: "))
         assert note.endswith(f"(single step over 10 pairs, not only those with {baseline})")
 
 
@@ -88,9 +88,10 @@ def test_nothing_contradicts_the_ranks(seed):
     assert first == tuple(found.ranks.filter("could_be_first")["system"])
     assert set(first) == set(found.leads["value"].contenders)
     title = found.headline().title
-    if "which system is best" in title:
-        named = title.partition(": ")[2]
-        assert named == f"one of {len(first)}" or named.replace(" or ", ", ") == ", ".join(first)
+    if "could be first" in title:
+        named = title.partition(" could be first")[0]
+        many = f"Any of {len(first)} systems"
+        assert named == many or named.replace(" or ", ", ") == ", ".join(first)
 
 
 def test_the_first_metric_decides_and_others_have_their_ranks():
@@ -123,7 +124,7 @@ def test_every_look_has_the_column():
     found = rm.compare_values({"A": [1, 1, 1, 1, 1, 0.5, 0.5, 0.5], "B": [0] * 8, "C": [0] * 8})
     assert found.table().columns == ("system", "rank", "value")
     assert [row[1] for row in found.table().rows] == ["1", "2–3", "2–3"]
-    assert repr(found).splitlines()[5].split() == ["b", "B", "2–3", "0.0000"]
+    assert repr(found).splitlines()[5].split()[:4] == ["b", "B", "2–3", "0.0000"]
     assert "<td>2–3</td>" in found._repr_html_()
     assert "| b B | 2–3 | <ins>0.0000</ins> |" in found.to_markdown()
     assert r"b B & 2--3 & \underline{0.0000} \\" in found.to_latex()

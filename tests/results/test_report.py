@@ -218,7 +218,8 @@ class TestContents:
             found = rm.compare(
                 {a: first, b: second}, truth, "mrr", segments=dict.fromkeys(truth, a), test="t"
             )
-            tables = re.findall("<table>.*?</table>", page_of(found), re.DOTALL)
+            text = re.sub("<svg.*?</svg>", "", page_of(found), flags=re.DOTALL)
+            tables = re.findall("<table>.*?</table>", text, re.DOTALL)
             assert len(tables) == 6  # means, differences, first hits, segments, users, counts
             for table in tables:
                 page = Page(table)
@@ -260,7 +261,7 @@ class TestContents:
         assert len(page.all("caption")) == len(page.all("table")) > 3
 
     def test_every_chart_describes_itself(self, page):
-        charts = page.all("svg")
+        charts = [svg for svg in page.all("svg") if svg["height"] != "14"]  # no bars
         # Two forests, two curves, the first hits, two charts of segments, and for each metric a
         # scatter and two pairs.
         assert len(charts) == 13 == len(page.all("figcaption"))
@@ -302,7 +303,7 @@ class TestHeadline:
         [
             ({"x": good, "y": bad}, "y", "x beats y on rr by 100.0%"),
             ({"x": good, "y": bad}, "x", "No system beats x on rr"),
-            ({"x": mixed, "y": half}, "x", "x, y have the same mean. No system beats x on rr"),
+            ({"x": mixed, "y": half}, "x", "No system beats x on rr"),
             ({"x": good, "y": bad}, None, "x beats y on rr by 100.0%"),
             ({"x": good, "y": mixed, "z": bad}, None, "x leads on rr by 33.3%, ahead of y"),
             ({"x": good, "y": good}, None, "x and y have the same rr"),

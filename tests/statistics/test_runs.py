@@ -79,11 +79,11 @@ class TestPublic:
             Path("v " + name).write_text("user,rr\n" + "".join(f"{u},{u % seed}\n" for u in lists))
         Path("truth.csv").write_text("user,item\n" + "".join(f"{u},a\n" for u in self.truth))
         said = ("compare", "truth.csv", "A=a1.csv,a2.csv", "B=b,1.csv", "-m", "rr")
-        done = rankmeter(*said, "--relevant", ">0")
+        done = rankmeter(*said, "--relevant", ">0", "--details")
         assert done.code == 0
         assert "2 training runs of A, 1 training run of B" in done.out
         assert "of the variance is between" in done.out
-        done = rankmeter("compare-values", "A=v a1.csv,v a2.csv", "B=v b,1.csv")
+        done = rankmeter("compare-values", "A=v a1.csv,v a2.csv", "B=v b,1.csv", "--details")
         assert "users × runs" in done.out
         assert "a2.csv is an input" in rankmeter(*said, "--output", "a2.csv").err
         assert "no.csv does not exist" in rankmeter(*said[:2], "A=no.csv,a1.csv", *said[3:]).err

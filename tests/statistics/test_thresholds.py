@@ -11,7 +11,7 @@ import pytest
 
 import rankmeter as rm
 from rankmeter._reading.numbers import _are_few
-from rankmeter._results.notes import uneven_weight_cautions
+from rankmeter._results.counts import uneven_weight_cautions
 from rankmeter._results.segments import users_by_segment
 from rankmeter._results.verdicts import find_best_system, rank_printed_means
 from rankmeter._statistics.intervals import SampleMean, covariance_of_means, is_skewed

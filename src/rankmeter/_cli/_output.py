@@ -9,11 +9,14 @@ from typing import Any, Generic, TypeVar
 import click
 
 from rankmeter._cli._command import CommandOption
+from rankmeter._cli._terminal import print_answer
 from rankmeter._files import open_replacement
+from rankmeter._results.result import Logged
 from rankmeter._results.wording import to_json_value
 from rankmeter.errors import UsageError
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Logged)
 
 
 class Formats(Generic[T]):
@@ -57,6 +60,32 @@ class Formats(Generic[T]):
             return
         with open_replacement(output) as file:
             file.write(f"{text}\n".encode())
+
+
+class AnswerFormats(Formats[R]):
+    """The formats of a result that has an answer, of which ``--details`` shows all."""
+
+    def __init__(self, **texts: Callable[[R], str]) -> None:
+        super().__init__(
+            lambda result: print_answer(result.answer()),
+            table=lambda result: result.answer().to_text("--details"),
+            md=lambda result: result.to_markdown(),
+            **texts,
+        )
+
+    def build_options(self, format_help: str) -> list[CommandOption]:
+        """Build the options ``--details``, ``--format``, ``--json`` and ``--output``."""
+        details = "Also show all differences, tests and notes."
+        option = CommandOption("--details", details, is_flag=True, group="Output")
+        return [option, *super().build_options(format_help)]
+
+    def in_detail(self) -> Formats[R]:
+        """The formats that show all."""
+        return Formats(
+            lambda result: print_answer(result.details()),
+            table=lambda result: result.details().to_text(),
+            md=lambda result: result.details().to_markdown(),
+        )
 
 
 def json_option(help_text: str = "Write one JSON object.") -> CommandOption:

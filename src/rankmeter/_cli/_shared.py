@@ -7,19 +7,17 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
-import click
 import polars as pl
 
 from rankmeter._cli._command import LARGE, CommandOption
 from rankmeter._cli._files import STDIN, TABLES, output_format, refuse_overwriting, write_frames
 from rankmeter._cli._gates import ComparisonGate, Gate, exit_on_failures, fail_if_option
 from rankmeter._cli._options import metrics_option
-from rankmeter._cli._output import Formats, check_page_name
-from rankmeter._cli._terminal import print_table, print_walkthrough
+from rankmeter._cli._output import AnswerFormats, Formats, check_page_name
+from rankmeter._cli._terminal import print_walkthrough
 from rankmeter._reading.spark import spark_session
 from rankmeter._results.evaluated import labels_by_group
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import TextTable
 from rankmeter._results.walkthrough import Walkthrough
 from rankmeter.errors import UsageError
 
@@ -81,6 +79,7 @@ class Outputs:
     worst: str | None = None
     conditions: tuple[str, ...] = ()
     show: tuple[str, ...] = ()
+    details: bool = False
 
     @classmethod
     def take_from_options(cls, formats: Formats[Any], options: dict[str, Any]) -> Outputs:
@@ -88,6 +87,8 @@ class Outputs:
         form = formats.choose_format(options.pop("form"), as_json=options.pop("as_json"))
         names = [field.name for field in fields(cls) if field.name in options]
         outputs = cls(formats, form, **{name: options.pop(name) for name in names})
+        if outputs.details and form not in ("table", "md"):
+            raise UsageError(f"--details is for tables and Markdown: --format {form} has no more")
         if outputs.show and (form != "table" or outputs.output not in (None, STDIN)):
             raise UsageError("--show writes a table on standard output: leave out --format and -o")
         return outputs
@@ -123,22 +124,13 @@ class Outputs:
         if self.per_user is not None and before is None:
             frames = {self.per_user: result.pieces_by_user, **frames}
         write_frames(frames)
-        self.formats.write_result(result, self.form, self.output, before=before or "")
+        formats = self.formats
+        if self.details and isinstance(formats, AnswerFormats):
+            formats = formats.in_detail()
+        formats.write_result(result, self.form, self.output, before=before or "")
         for walk in walks:
             print_walkthrough(walk)
         exit_on_failures(reasons)
-
-
-def _means_tables(result: Summary) -> list[TextTable]:
-    """The tables of means, overall and by group."""
-    return [result.table(), *map(result.group_table, labels_by_group(result))]
-
-
-def _print_summary(result: Summary) -> None:
-    for number, table in enumerate(_means_tables(result)):
-        if number:
-            click.echo()
-        print_table(table)
 
 
 def _means_csv(result: Summary) -> str:
@@ -151,13 +143,13 @@ def _means_csv(result: Summary) -> str:
     return rows.select("group", "segment", pl.exclude("group", "segment")).write_csv()
 
 
-FORMATS: Formats[Summary] = Formats(
-    _print_summary,
-    table=lambda result: "\n\n".join(table.to_text() for table in _means_tables(result)),
-    csv=_means_csv,
-    md=lambda result: "\n\n".join(table.to_markdown() for table in _means_tables(result)),
-    latex=lambda result: "\n\n".join(table.to_latex() for table in _means_tables(result)),
-    json=Summary.to_json,
+def _means_latex(result: Summary) -> str:
+    tables = [result.table(), *map(result.group_table, labels_by_group(result))]
+    return "\n\n".join(table.to_latex() for table in tables)
+
+
+FORMATS: AnswerFormats[Summary] = AnswerFormats(
+    csv=_means_csv, latex=_means_latex, json=Summary.to_json
 )
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rankmeter._results.tables import Style, TextTable
+    from rankmeter._results.answer import Answer
+    from rankmeter._results.tables import Bars, Style, TextTable
     from rankmeter._results.walkthrough import Walkthrough
 
 _COLORS = {"better": "green", "worse": "red"}
@@ -25,6 +26,7 @@ _LINES = {"best": "bold", "second": "underline"}
 _ENDLESS = 10_000  # characters in a line of a file
 _LEAD = 16  # least width of the first column, in characters
 _GAP = 2  # characters between two columns
+_WIDEST = 48  # characters of a bar
 _PATIENCE = 1.0  # seconds until progress is shown
 _REFRESHED = 0.2  # and between two looks at it
 
@@ -32,8 +34,9 @@ _REFRESHED = 0.2  # and between two looks at it
 def print_table(table: TextTable, title: str = "", *, optional: Sequence[str] = ()) -> None:
     """Write a table on stdout: drawn on a terminal, else as plain text.
 
-    No number is ever cut. Where the terminal is too narrow, the first column is folded; then the
-    columns `optional` are left out, in their order; then what does not fit continues below. The
+    No number is ever cut. Where the terminal is too narrow, bars are left out and the first column
+    is folded; then the columns `optional` are left out, in their order; then what does not fit
+    continues below. The
     best mean is bold, the second underlined, and what is significant has a color besides its
     marker.
     """
@@ -42,12 +45,12 @@ def print_table(table: TextTable, title: str = "", *, optional: Sequence[str] = 
         return
     from rich.text import Text
 
-    from rankmeter.errors import to_one_line
-
     console = _console()
     if title:
         console.print(Text(title, style="italic"))
     cells = table.safe_text_cells()
+    if table.bars is not None:
+        cells = _with_bars(cells, table.bars, console.width)
     lead, blocks = _column_blocks(cells, console.width, optional)
     for number, block in enumerate(blocks):
         if number:
@@ -57,8 +60,24 @@ def print_table(table: TextTable, title: str = "", *, optional: Sequence[str] = 
     visible = {cells[0][i] for block in blocks for i in block}
     if missing := [name for name in cells[0][1:] if name not in visible]:
         notes.append(f"no room for {', '.join(missing)}")
-    if notes:
-        console.print(Text(to_one_line(" · ".join(notes)), style="dim"))
+    print_sentences(notes, style="dim")
+
+
+def print_answer(answer: Answer) -> None:
+    """Write what a result says: on a terminal drawn, and wrapped at words."""
+    if not _is_terminal():
+        click.echo(answer.to_text("--details"))
+        return
+    from rankmeter._results.tables import TextTable
+
+    print_sentences([answer.title], style="bold")
+    for part in answer.shown():
+        click.echo()
+        if isinstance(part, TextTable):
+            print_table(part, optional=("d_z", "adjusted p"))
+        else:
+            print_sentences(part)
+    print_sentences(filter(None, [answer.more("--details")]), style="dim")
 
 
 def print_walkthrough(walk: Walkthrough) -> None:
@@ -82,13 +101,20 @@ def print_walkthrough(walk: Walkthrough) -> None:
             console.print(Text(to_one_line(part), style="bold" if heading else ""))
 
 
-def print_sentences(sentences: Iterable[str]) -> None:
+def print_sentences(sentences: Iterable[str], style: str = "") -> None:
     """Write each sentence on a line of its own; on a terminal, wrapped at words."""
     from rankmeter.errors import to_one_line
 
     for sentence in map(to_one_line, sentences):
-        wrapped = click.wrap_text(sentence, _console().width) if _is_terminal() else sentence
-        click.echo(wrapped)
+        if not _is_terminal():
+            click.echo(sentence)
+            continue
+        from rich.text import Text
+
+        console = _console()
+        for line in Text(sentence, style=style).wrap(console, console.width):
+            line.rstrip()
+            console.print(line)
 
 
 def _is_terminal() -> bool:
@@ -111,6 +137,20 @@ def _console(*, wide: bool = False) -> Console:
 
     width = _ENDLESS if wide or not sys.stdout.isatty() else None
     return Console(highlight=False, width=width, force_terminal=_is_color_forced() or None)
+
+
+def _with_bars(cells: list[list[str]], bars: Bars, room: int) -> list[list[str]]:
+    """Cells with a last column of bars, as wide as there is room; as they are without room."""
+    from rich.cells import cell_len
+
+    taken = sum(_GAP + max(map(cell_len, column)) for column in zip(*cells, strict=True))
+    width = min(room - taken, _WIDEST)
+    if width < cell_len(bars.title):
+        return cells
+    return [
+        [*row, bar]
+        for row, bar in zip(cells, [bars.title.ljust(width), *bars.texts(width)], strict=True)
+    ]
 
 
 def _column_blocks(
@@ -149,7 +189,9 @@ def _draw_table(
     grid.add_column(Text(cells[0][0]), style="bold", width=lead, overflow="fold")
     for i in block:
         grid.add_column(
-            Text(cells[0][i]), justify="left" if i < table.left else "right", no_wrap=True
+            Text(cells[0][i]),
+            justify="right" if table.left <= i < len(table.columns) else "left",
+            no_wrap=True,
         )
     for number, row in enumerate(cells[1:]):
         grid.add_row(

@@ -14,7 +14,7 @@ from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._gates import collect_margins, fail_if_option, read_comparison_gate
 from rankmeter._cli._options import build_options, given_options, metrics_option, side_files
-from rankmeter._cli._output import Formats, report_option
+from rankmeter._cli._output import AnswerFormats, report_option
 from rankmeter._cli._shared import (
     Outputs,
     master_option,
@@ -23,7 +23,7 @@ from rankmeter._cli._shared import (
     show_option,
     start_spark,
 )
-from rankmeter._cli._terminal import print_sentences, print_table, show_spinner
+from rankmeter._cli._terminal import show_spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.systems import compare
 from rankmeter._results.comparison import Comparison
@@ -34,40 +34,8 @@ Runs = dict[str, str | list[Path]]
 """By system, its file, or those of its training runs."""
 
 
-_MOST_UNDECIDED = 3
-"""Undecided differences that have a sentence each; more of them have one together."""
-
-
-def _print_comparison(comparison: Comparison) -> None:
-    print_sentences([comparison.headline().title])
-    click.echo()
-    print_table(comparison.table())
-    click.echo()
-    print_table(comparison.difference_table(), optional=("d_z", "win/tie/loss"))
-    click.echo()
-    print_sentences(_difference_sentences(comparison))
-
-
-def _difference_sentences(comparison: Comparison) -> list[str]:
-    """Sentence for each difference, but a single sentence for many undecided differences."""
-    undecided = [d.verdict == "undecided" for d in comparison.differences]
-    if sum(undecided) <= _MOST_UNDECIDED:
-        return [*comparison.sentences()]
-    decided = [s for s, no in zip(comparison.sentences(), undecided, strict=True) if not no]
-    together = (
-        f"The data do not decide {sum(undecided):,} of {len(undecided):,} comparisons: the table "
-        "has their intervals, and rankmeter sample-size says how many users would."
-    )
-    return [*decided, together]
-
-
-FORMATS: Formats[Comparison] = Formats(
-    _print_comparison,
-    table=repr,
-    csv=Comparison.to_csv,
-    md=Comparison.to_markdown,
-    latex=Comparison.to_latex,
-    json=Comparison.to_json,
+FORMATS: AnswerFormats[Comparison] = AnswerFormats(
+    csv=Comparison.to_csv, latex=Comparison.to_latex, json=Comparison.to_json
 )
 
 
@@ -173,8 +141,7 @@ command = Command(
         per_user_option("system, user"),
         CommandOption(
             "--worst",
-            "Write users with their values in the two systems of the headline and the difference, "
-            "the worst first, to such a file.",
+            "Write users and their differences in the headline, the worst first, to such a file.",
             path="FILE",
             group="Output",
         ),

@@ -11,7 +11,7 @@ from rankmeter._cli._command import Command
 from rankmeter._cli._files import STDIN, standard_input_as_file
 from rankmeter._cli._gates import fail_if_option, read_gate
 from rankmeter._cli._options import build_options, given_options, metrics_option, side_files
-from rankmeter._cli._output import Formats, report_option
+from rankmeter._cli._output import AnswerFormats, report_option
 from rankmeter._cli._shared import (
     Outputs,
     master_option,
@@ -20,16 +20,13 @@ from rankmeter._cli._shared import (
     show_option,
     start_spark,
 )
-from rankmeter._cli._terminal import print_table, show_spinner
+from rankmeter._cli._terminal import show_spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
-FORMATS: Formats[Summary] = Formats(
-    lambda result: print_table(result.table()),
-    table=lambda result: result.table().to_text(),
+FORMATS: AnswerFormats[Summary] = AnswerFormats(
     csv=Summary.to_csv,
-    md=Summary.to_markdown,
     latex=Summary.to_latex,
     trec=lambda result: "\n".join(_trec_line(name, "all", e.mean) for name, e in result.items()),
     json=Summary.to_json,

@@ -19,7 +19,7 @@ from rankmeter._evidence.hits import IntArray
 from rankmeter._reading.table import Table
 from rankmeter._results.compared import Compared
 from rankmeter._results.comparison import Comparison
-from rankmeter._results.notes import cluster_counts_by_metric
+from rankmeter._results.counts import cluster_counts_by_metric
 from rankmeter._results.paired import PairedTests
 from rankmeter._results.reread import reopen_source
 from rankmeter._results.segments import (

@@ -10,8 +10,8 @@ from rankmeter._engine import open_data
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.evaluate import ONE
 from rankmeter._evaluation.question import Question, holds_systems
+from rankmeter._results.counts import counts_of_tables
 from rankmeter._results.curves import Curve, compute_curves
-from rankmeter._results.notes import counts_of_tables
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 

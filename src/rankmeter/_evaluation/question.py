@@ -34,7 +34,7 @@ from rankmeter._reading.doubts import (
 from rankmeter._reading.fillers import filler_caution, filler_error
 from rankmeter._reading.near_ids import near_caution
 from rankmeter._reading.table import Table, make_empty_truth, unify_all_id_types
-from rankmeter._results.notes import NEGATIVE
+from rankmeter._results.counts import NEGATIVE
 from rankmeter._results.result import Result
 from rankmeter._results.summary import Summary, rename_metrics_as_in
 from rankmeter.conventions import translate_metrics

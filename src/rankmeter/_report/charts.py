@@ -7,6 +7,7 @@ and metrics are data; they are never part of an expression or of a field's name.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -19,7 +20,7 @@ from rankmeter._report.shares import Shares
 from rankmeter._results.differences import Difference
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import level_text, to_json_value
-from rankmeter.errors import MissingDependencyError
+from rankmeter.errors import MissingDependencyError, spell_out_hidden_characters
 from rankmeter.errors._checks import count_users, words_in_use
 
 # Observable 10: light enough for a dark page, dark enough for a light one, and distinct for
@@ -34,6 +35,7 @@ SHAPES = (
 )  # fmt: skip
 # From popular items to rare ones, and those that are new.
 BLUES = ("#1d3b8b", "#3a62c4", "#6d8fe0", "#a3bbf0", "#d3def8", "#c9ccd1")
+INK, SOFT, FAINT = "#1f2328", "#57606a", "#d8dbe0"
 BETTER, WORSE, NEITHER = "#4269d0", "#e8702a", "#8b929c"
 VERDICTS = ("better", "worse", "neither")
 WIDTH, HEIGHT, ROW = 300, 220, 26
@@ -66,7 +68,7 @@ alt: Any = _Altair()
 
 def place_side_by_side(charts: Sequence[Any]) -> Any:
     """Put charts without width or theme side by side, dark on white for a paper."""
-    ink, faint = "#1f2328", "#d8dbe0"
+    ink, faint = INK, FAINT
     panes = [panel.properties(width=WIDTH) for panel in charts]
     return (
         _offline_chart_class()(concat=panes, columns=3, spacing=28)
@@ -74,7 +76,7 @@ def place_side_by_side(charts: Sequence[Any]) -> Any:
         .configure_view(stroke=None)
         .configure_axis(labelColor=ink, titleColor=ink, gridColor=faint, domainColor=faint,
                         tickColor=faint, titleFontWeight="normal", labelLimit=170)
-        .configure_title(anchor="start", color=ink, fontSize=13, subtitleColor="#57606a")
+        .configure_title(anchor="start", color=ink, fontSize=13, subtitleColor=SOFT)
         .configure_legend(labelColor=ink, titleColor=ink, labelLimit=170, symbolOpacity=1)
     )  # fmt: skip
 
@@ -84,10 +86,23 @@ def _offline_chart_class() -> Any:
     """Build a chart class that notebooks show as SVG, because Altair's default loads scripts."""
 
     class ConcatChart(alt.ConcatChart):  # type: ignore[misc]
+        def to_inline_svg(self) -> str:
+            """The chart as SVG without a ground, in the color of the text around it."""
+            try:
+                svg = render_svg({**clean_spec_texts(self.to_dict()), "background": None})
+            except ImportError:  # vl_convert is in the extra, too
+                raise MissingDependencyError(
+                    "charts need vl_convert: pip install 'rankmeter[report]'"
+                ) from None
+            svg = svg.replace(f'stroke="{FAINT}"', 'stroke="currentColor" stroke-opacity="0.2"')
+            return re.sub(f"{INK}|{SOFT}", "currentColor", svg)
+
         def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
             if alt.renderers.active == "default":
-                with suppress(ImportError):  # vl_convert is in the extra, too
-                    return {"image/svg+xml": render_svg(self.to_dict()), "text/plain": "a chart"}
+                with suppress(MissingDependencyError):
+                    inline = self.to_inline_svg()
+                    svg = render_svg(clean_spec_texts(self.to_dict()))
+                    return {"text/html": inline, "image/svg+xml": svg, "text/plain": "a chart"}
             return super()._repr_mimebundle_(*args, **options)
 
     return ConcatChart
@@ -99,6 +114,15 @@ def render_svg(spec: dict[str, Any]) -> str:
 
     version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     return str(vl_convert.vegalite_to_svg(spec, vl_version=version))
+
+
+def clean_spec_texts(value: Any) -> Any:
+    """Spell out hidden characters in all texts of a chart specification."""
+    if isinstance(value, dict):
+        return {clean_spec_texts(name): clean_spec_texts(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [clean_spec_texts(part) for part in value]
+    return spell_out_hidden_characters(value) if isinstance(value, str) else value
 
 
 def _chart_data(rows: Iterable[Mapping[str, Any]]) -> Any:

@@ -61,6 +61,7 @@ def page_content(result: Comparison) -> dict[str, Any]:
     cards = [verdicts[labels[0]], *(result.verdict_on(label, rivals) for label in labels[1:])]
     return {
         "headline": _headline_with_segments(result, verdicts[labels[0]]),
+        "bars": result.bars(),
         "cards": cards,
         "columns": math.ceil(len(cards) / math.ceil(len(cards) / MAX_CARDS)),
         "rivals": rivals if len(cards) > 1 and len(rivals) < len(result.systems) else [],
@@ -85,15 +86,15 @@ def page_content(result: Comparison) -> dict[str, Any]:
 
 
 def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str, Any]:
-    """Table of means with marks, and notes that begin with what marks and ranks are."""
+    """Table of means with marks, and the notes of the result, for people and in detail."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
-    tested, places = result.significance_note(), result.rank_notes()[0]
-    apart = {*result.segment_notes()[1:]}  # has a table
-    apart |= {tested, places}
-    notes = [tested, places, *(note for note in result.notes if note not in apart), *last_notes]
-    cells = result.mean_cells()
+    answer, cells = result.answer(), result.mean_cells()
+    apart = {*result.segment_notes()[1:], *result.legend()}  # those of segments have a table
+    notes = [note for note in answer.notes if note not in apart]
+    details = [note for note in answer.details if note not in apart]
+    legend = result.legend()
     if crowded:
-        notes[0] = result.significance_note("beats: how many")
+        legend = result.legend("beats: how many")
         beats = {
             label: Counter(d.better for d in result[label] if d.significant)
             for label in result.labels
@@ -104,7 +105,12 @@ def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str,
         }
     ranks = map(str, result.rank_sets(result.labels[0]).values())
     rows = zip(cells.items(), ranks, strict=True)
-    return {"means": [(title, rank, *row) for (title, row), rank in rows], "notes": notes}
+    return {
+        "means": [(title, rank, *row) for (title, row), rank in rows],
+        "legend": legend,
+        "notes": [*notes, *last_notes],
+        "details": details,
+    }
 
 
 def _python_call(result: Comparison) -> str:

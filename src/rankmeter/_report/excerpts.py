@@ -11,16 +11,12 @@ import polars as pl
 
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._results.differences import Difference
-from rankmeter._results.estimates import Estimate
-from rankmeter._results.verdicts import Headline
 from rankmeter._results.wording import (
     group_by_key,
-    level_text,
     number_text,
     p_equation,
     signed_text,
 )
-from rankmeter.errors._checks import count_users, words_in_use
 
 MAX_SYSTEMS = 10
 """Systems in one chart: the number of distinct colors."""
@@ -150,34 +146,6 @@ def segment_sentence(
     return f"{best_in} The difference {difference} {verb} between segments ({p_equation(p)})."
 
 
-@dataclass(frozen=True)
-class Quantiles:
-    """Quantiles of the values of the users, and the number of users with the worst value.
-
-    Attributes
-    ----------
-    n, at_worst : int
-        Users, and those with the worst value that anyone has.
-    worst : float
-    quartiles : tuple of float
-        A quarter, half and three quarters of the users have at most these values.
-    """
-
-    n: int
-    at_worst: int
-    worst: float
-    quartiles: tuple[float, ...]
-
-
-def compute_quantiles(values: FloatArray, *, increasing: bool) -> Quantiles:
-    """Compute quantiles of values; NaN without values."""
-    if not values.size:
-        return Quantiles(0, 0, math.nan, (math.nan,) * 3)
-    worst = float(values.min() if increasing else values.max())
-    quartiles = tuple(np.quantile(values, [0.25, 0.5, 0.75]).tolist())
-    return Quantiles(values.size, int(np.count_nonzero(values == worst)), worst, quartiles)
-
-
 def worst_and_best_users(
     users: pl.Series, values: FloatArray, *, increasing: bool
 ) -> dict[str, list[tuple[str, str]]]:
@@ -195,27 +163,3 @@ def worst_and_best_users(
         for side, rows in (("worst", worst), ("best", best))
         if rows.size
     }
-
-
-def mean_headline(
-    e: Estimate, spread: Quantiles | None, confidence: float, random: float | None
-) -> Headline:
-    """Headline with the mean, and sentences on its interval and on the spread of the values."""
-    if math.isnan(e.mean):
-        return Headline(f"{e.label} has no mean", (f"No {words_in_use().user} has a value.",))
-    sentences = []
-    if not math.isnan(e.low):
-        ends = f"from {number_text(e.low)} to {number_text(e.high)}"
-        sentences.append(f"The {level_text(confidence)} interval is {ends}.")
-    if spread is not None and spread.n > 1:
-        _, half, high = spread.quartiles
-        sentences.append(
-            f"{count_users(spread.at_worst)} of {spread.n:,} "
-            f"{'has' if spread.at_worst == 1 else 'have'} the worst value, "
-            f"{number_text(spread.worst)}. Half of the {words_in_use().users} have at most "
-            f"{number_text(half)}, three quarters at most {number_text(high)}."
-        )
-    if random is not None:
-        sentences.append(f"Random rankings of all candidates reach {number_text(random)}.")
-    over = "all lists" if spread is None else count_users(e.n)
-    return Headline(f"{e.label} is {number_text(e.mean)} over {over}", tuple(sentences))

@@ -15,9 +15,17 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from rankmeter._files import open_replacement
-from rankmeter._report.charts import BETTER, BLUES, COLORS, NEITHER, WORSE, render_svg
+from rankmeter._report.charts import (
+    BETTER,
+    BLUES,
+    COLORS,
+    NEITHER,
+    WORSE,
+    clean_spec_texts,
+    render_svg,
+)
 from rankmeter._report.sections import sections_of_page
-from rankmeter._results.notes import count_in_words
+from rankmeter._results.counts import count_in_words
 from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import level_text, number_text, signed_text
 from rankmeter._show.tables import item_with_title
@@ -68,7 +76,7 @@ class Drawing:
 
 def draw_chart(chart: Any) -> Drawing:
     """Draw a chart of `charts` as SVG, with title and subtitle."""
-    spec = _clean_spec_texts(chart.properties(width=WIDTH).to_dict(validate=False))
+    spec = clean_spec_texts(chart.properties(width=WIDTH).to_dict(validate=False))
     title = spec.pop("title", "")
     heading = title if isinstance(title, dict) else {"text": title}
     _describe_marks(spec, [])
@@ -97,15 +105,6 @@ def _tooltip_text(value: Any, tip: Mapping[str, Any]) -> str:
     form = tip.get("format", "").replace("d", ",")
     text = str(value) if value is None or not form else format(value, form)
     return f"{tip['title']} {text}"
-
-
-def _clean_spec_texts(value: Any) -> Any:
-    """Spell out hidden characters in all texts of a chart specification."""
-    if isinstance(value, dict):
-        return {_clean_spec_texts(name): _clean_spec_texts(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_clean_spec_texts(part) for part in value]
-    return spell_out_hidden_characters(value) if isinstance(value, str) else value
 
 
 def _clean_svg(text: str, description: str) -> str:

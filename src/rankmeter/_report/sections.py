@@ -19,8 +19,8 @@ class Section(NamedTuple):
 
 
 SECTIONS = (
-    Section("summary", "main", "Summary"),
     Section("means", "means-part", "Means"),
+    Section("verdicts", "verdicts-part", "By metric", "cards"),
     Section("forest", "forest-part", "Differences", "differences"),
     Section("tradeoff", "tradeoff-part", "Trade-offs", "tradeoff"),
     Section("spread", "spread-part", "{Users}", "distribution"),

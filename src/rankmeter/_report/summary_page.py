@@ -9,10 +9,7 @@ from typing import Any
 from rankmeter._engine.scores import UserValues
 from rankmeter._report import charts
 from rankmeter._report.excerpts import (
-    Quantiles,
     bin_values,
-    compute_quantiles,
-    mean_headline,
     metrics_with_charts,
     worst_and_best_users,
 )
@@ -24,6 +21,7 @@ from rankmeter._results.reread import refuse_without_ranks, reopen_source
 from rankmeter._results.result import Name, python_call
 from rankmeter._results.segments import means_by_segment, read_user_labels
 from rankmeter._results.tables import MeanCell, TextTable
+from rankmeter._results.verdicts import Quantiles, compute_quantiles
 from rankmeter._results.wording import number_text
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors._checks import words_in_use
@@ -50,8 +48,6 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
     bins = {e.label: bin_values(scores.averaged(e).values) for e in by_user}
     extremes = {entry.label: _worst_and_best_rows(scores, entry) for entry in by_user}
     source, tables = reopen_source(result), _means_by_grouping(result, segments)
-    first = plan.metrics[0].label
-    random = result.random.get(first)
 
     def run_plan(plan: Plan) -> Mapping[str, UserValues]:
         return (
@@ -61,15 +57,16 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
     nameless = {"": (source, scores)}
     _, reread = curves_and_shares(plan, run_plan, charted, [OWN], None, {OWN: result.read})
     return {
-        "headline": mean_headline(
-            result.estimates[first], spreads.get(first), result.confidence, random
-        ),
+        "headline": result.headline(),
         "estimates": result.estimates,
         "means": [
             (label, MeanCell(e), f"{e.n:,}", f"{e.undefined:,}")
             for label, e in result.estimates.items()
         ],
-        "notes": [*result.notes, *left_out],
+        "bars": None,
+        "legend": [],
+        "notes": [*result.answer().notes, *left_out],
+        "details": result.answer().details,
         "spread": _spread_table(spreads),
         **reread,
         "segments": {name: _segment_rows(rows) for name, rows in tables.items()},

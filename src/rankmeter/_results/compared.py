@@ -6,7 +6,7 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,21 +25,21 @@ from rankmeter._results.differences import (
     segment_notes,
 )
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.notes import cluster_notes, missing_user_sentences, unused_label_notes
 from rankmeter._results.reread import refuse_without_ranks
-from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
+from rankmeter._results.result import Logged, check_digits, mean_as_dict
 from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
-from rankmeter._results.tables import MeanCell, Style, TextTable
+from rankmeter._results.tables import Bars, MeanCell, Style, TextTable
 from rankmeter._results.wording import (
     change_text,
     group_by_key,
     interval_of_change,
+    interval_text,
     level_text,
     number_text,
 )
 from rankmeter.conventions._plan import Plan
-from rankmeter.errors import UsageError, spell_out_hidden_characters, to_one_line
+from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
     check_integer,
     count_users,
@@ -51,7 +51,11 @@ from rankmeter.errors._checks import (
 
 MAX_PAIRS = 3
 """Undecidable pairs that a note names; the result has all of them."""
+MAX_UNDECIDED = 3
+"""Undecided differences with a sentence each; more of them have one together."""
 if TYPE_CHECKING:
+    from rankmeter._results.answer import Answer
+    from rankmeter._results.on_metric import OnMetric
     from rankmeter._results.verdicts import Headline, Verdict
 
 T = TypeVar("T", Difference, Heterogeneity)
@@ -158,9 +162,23 @@ class Compared(Logged):
     def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
         """Notes that follow the test note, and notes that follow the counts of dropped users."""
 
-    def __getitem__(self, metric: str) -> tuple[Difference, ...]:
+    @use_words_of_result
+    def __getitem__(self, metric: str) -> OnMetric:
+        """The means, the answer and the differences over all users, on one metric."""
+        from rankmeter._results.on_metric import OnMetric
+
+        label = self.label(metric)
+        means, differences = self.means_of(label), self.differences_on(label)
+        rows = [
+            (name, number_text(e.mean), interval_text(*e.interval)) for name, e in means.items()
+        ]
+        columns = ("system", label, f"{level_text(self.confidence)} interval")
+        tables = (TextTable(columns, rows), self.difference_table(differences))
+        return OnMetric(differences, label, means, self.headline(label), tables)
+
+    def differences_on(self, label: str) -> tuple[Difference, ...]:
         """The comparisons on one metric over all users."""
-        return (*self._overall_differences.get(self.label(metric), ()),)
+        return (*self._overall_differences.get(label, ()),)
 
     @cached_property
     def _overall_differences(self) -> dict[str, list[Difference]]:
@@ -261,7 +279,14 @@ class Compared(Logged):
             (title, str(rank), *map(str, row))
             for (title, row), rank in zip(rows.items(), ranks, strict=True)
         ]
-        return TextTable(("system", "rank", *self.labels), texts, self.notes, styles=styles)
+        columns = ("system", "rank", *self.labels)
+        return TextTable(columns, texts, self.notes, styles=styles, bars=self.bars())
+
+    def bars(self) -> Bars:
+        """The intervals of the means on the first metric."""
+        label, means = self.labels[0], self.means_of(self.labels[0]).values()
+        title = f"{level_text(self.confidence)} interval of {label}"
+        return Bars(title, [(e.low, e.mean, e.high) for e in means])
 
     def mean_cells(self, digits: int = 4) -> dict[str, list[MeanCell]]:
         """Mean cells by system, with a letter before the name if all pairs are compared."""
@@ -295,7 +320,7 @@ class Compared(Logged):
     def marks(self, metric: str) -> dict[str, str]:
         """Markers by system: ▲ or ▼ against the baseline, or the letters of beaten systems."""
         letters, marks = letters_by_system(self.systems), dict.fromkeys(self.systems, "")
-        for d in self[metric]:
+        for d in self.differences_on(metric):
             if d.significant and self.baseline:
                 marks[d.a] = "▲" if d.better == d.a else "▼"
             elif d.significant and d.better:
@@ -308,7 +333,7 @@ class Compared(Logged):
         clauses = {
             test: differing_segments_clause(self, d)
             for test in self.heterogeneity
-            for d in self[test.metric]
+            for d in self.differences_on(test.metric)
             if (d.a, d.b) == (test.a, test.b)
         }
         return (*segment_notes(clauses, self.plan.alpha),)
@@ -327,55 +352,73 @@ class Compared(Logged):
         level = f"{level_text(self.confidence)} confidence"
         return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, {level})"
 
-    def rank_notes(self) -> list[str]:
-        """Notes on what the ranks are, and on pairs that no outcome could have decided."""
+    def legend(self, marks: str = "letters: the") -> list[str]:
+        """What the `marks` of pairs and the ranks of `table` mean."""
+        marks = f"{marks} systems that are shown to be worse"
+        if not any(d.significant for d in self.differences if not d.segment):
+            marks = "no difference is shown to be more than chance"
+        elif self.baseline:
+            marks = f"▲ ▼ shown to be better, worse than {self.baseline}"
+        label, n = self.labels[0], len(self.labels)
+        decides = n > 1 and self.settings["family"] != "everything"
+        others = "; other metrics are exploratory" if decides else ""
+        return [marks, f"rank: places that the data allow on {label}{others}"]
+
+    def rank_note(self) -> str:
+        """A note on how the ranks were found."""
         n, label = len(self.systems), self.labels[0]
         family = f"all together (single step over {counted(n * (n - 1) // 2, 'pair')}"
         family += f", not only those with {self.baseline})" if self.baseline and n > 2 else ")"
         if self.settings["correction"] == "none":
             family = "each pair alone (no correction)"
-        notes = [f"rank: the places on {label} that the data allow, {family}"]
-        undecidable = self.leads[label].undecidable if label in self.leads else ()
-        if undecidable:
-            named = "; ".join(f"{a} and {b}" for a, b in undecidable[:MAX_PAIRS])
-            more = len(undecidable) - MAX_PAIRS
-            named += f"; and {counted(more, 'other pair')}" if more > 0 else ""
-            notes.append(
-                f"no outcome of this study could have decided on {label} between {named}: "
-                f"too few {words_in_use().users} differ"
-            )
-        return notes
+        return f"rank: the places on {label} that the data allow, {family}"
 
-    def _primary_metric_notes(self) -> list[str]:
-        """A note on which metric decides, if several are tested, each as a family of its own."""
-        if len(self.labels) < 2 or self.settings["family"] == "everything":
+    def _contender_notes(self) -> list[str]:
+        """A note on the systems that could be first, which a title with a baseline leaves out."""
+        lead = self.leads.get(self.labels[0])
+        if not self.baseline or lead is None or len(self.systems) < 3:
             return []
-        first = self.labels[0]
-        return [f"{first} decides, the other metrics are exploratory (each is tested on its own)"]
+        if lead.is_alone:
+            return [f"{lead.best} is shown to be better than every other system"]
+        *others, last = sorted(lead.contenders, key=lambda name: lead.ranks[name].rank or 0)
+        return [f"{', '.join(others)} or {last} could be first"]
+
+    def _undecidable_notes(self) -> list[str]:
+        """A note on pairs that no outcome could have decided."""
+        label = self.labels[0]
+        undecidable = self.leads[label].undecidable if label in self.leads else ()
+        if not undecidable:
+            return []
+        named = "; ".join(f"{a} and {b}" for a, b in undecidable[:MAX_PAIRS])
+        more = len(undecidable) - MAX_PAIRS
+        named += f"; and {counted(more, 'other pair')}" if more > 0 else ""
+        lack = f"too few {words_in_use().users} differ"
+        return [f"no outcome of this study could have decided on {label} between {named}: {lack}"]
 
     @use_words_of_result
-    def difference_table(self) -> TextTable:
-        """Every comparison: difference, interval, p, effect size, wins and losses."""
+    def difference_table(self, differences: Sequence[Difference] | None = None) -> TextTable:
+        """Every comparison: difference, interval, wins and losses, p, effect size."""
+        shown = self.differences if differences is None else differences
         rows = [
             (
                 f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
                 d.metric,
                 change_text(d.difference, d.low, d.high),
                 interval_of_change(d.difference, d.low, d.high),
+                f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
                 *d.p_texts(),
                 change_text(d.d_z, digits=2),
-                f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
             )
-            for d in self.differences
+            for d in shown
         ]
         interval = f"{level_text(self.confidence)} interval"
-        columns = ("difference", "metric", "mean", interval, "p", "adjusted p", "d_z")
+        columns = ("difference", "metric", "mean", interval, "win/tie/loss", "p", "adjusted p")
         styles: dict[tuple[int, int], tuple[Style, ...]] = {
             (row, columns.index("mean")): ("better",) if d.better == d.a else ("worse",)
-            for row, d in enumerate(self.differences)
+            for row, d in enumerate(shown)
             if d.significant and d.better
         }
-        return TextTable((*columns, "win/tie/loss"), rows, styles=styles)
+        return TextTable((*columns, "d_z"), rows, styles=styles)
 
     def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
         """Users compared on a metric in systems a and b, with the values in both systems."""
@@ -383,19 +426,57 @@ class Compared(Logged):
         rows, x, y = self.by_metric[metric].paired_values(*columns)
         return self.users[rows], x, y
 
-    def _tables(self) -> list[TextTable]:
-        return [self.table(), self.difference_table()]
+    def answer(self) -> Answer:
+        """The headline, the means, the notes that change a decision, and the rest on request."""
+        from rankmeter._results.answer import Answer, Part
+
+        headline, labels = self.headline(), self.labels if self.segment_estimates else ()
+
+        def rest() -> list[Part]:
+            parts: list[Part] = [*map(self.segment_table, labels[1:]), [*headline.sentences]]
+            return [*parts, self.difference_table(), self._difference_sentences()]
+
+        segments = [self.segment_table(label) for label in labels[:1]]
+        folds = counted(len(self.differences), "difference")
+        return Answer(headline.title, self.table(), self.notes, segments, rest, folds)
 
     @use_words_of_result
-    def __repr__(self) -> str:
-        return f"{to_one_line(self.headline().title)}\n\n{super().__repr__()}"
+    def _difference_sentences(self) -> list[str]:
+        """Sentence for each difference, but a single one for many undecided differences."""
+        undecided = [d for d in self.differences if d.verdict == "undecided"]
+        if len(undecided) <= MAX_UNDECIDED:
+            return [*self.sentences()]
+        together = (
+            f"The data do not decide {len(undecided):,} of {len(self.differences):,} comparisons: "
+            "the table has their intervals, and rankmeter sample-size says how many users would."
+        )
+        return [*(d.sentence() for d in self.differences if d.verdict != "undecided"), together]
 
     @use_words_of_result
-    def _repr_html_(self) -> str:
-        import html
+    def segment_table(self, metric: str | None = None) -> TextTable:
+        """Means of each system within segments of the users, on a metric, by default the first.
 
-        title = html.escape(spell_out_hidden_characters(self.headline().title))
-        return f"<p><strong>{title}</strong></p>{super()._repr_html_()}"
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> values = {"old": [0.0, 0.5, 0.5, 0.2], "new": [0.5, 1.0, 0.7, 0.2]}
+        >>> labels = {0: "web", 1: "web", 2: "store", 3: "store"}
+        >>> rm.compare_values(values, segments=labels).segment_table()
+        value by segment  users     old     new
+        ───────────────────────────────────────
+        store                 2  0.3500  0.4500
+        web                   2  0.2500  0.7500
+        """
+        label = self.label(self.labels[0] if metric is None else metric)
+        rows, styles = [], dict[tuple[int, int], tuple[Style, ...]]()
+        for row, segment in enumerate(dict.fromkeys(key[0] for key in self.segment_estimates)):
+            means = {name: self.segment_estimates[segment, label, name] for name in self.systems}
+            ranks = self.places(means, label)
+            cells = [MeanCell(e, ranks[name]) for name, e in means.items()]
+            rows.append((segment, f"{max(e.n for e in means.values()):,}", *map(str, cells)))
+            styles |= {(row, column): cell.styles for column, cell in enumerate(cells, 2)}
+        columns = (f"{label} by segment", words_in_use().users, *self.systems)
+        return TextTable(columns, rows, styles=styles)
 
     def means_of(self, metric: str, systems: Sequence[str] = ()) -> dict[str, Estimate]:
         """Estimates of a metric by system, for all systems or some of them."""
@@ -407,7 +488,9 @@ class Compared(Logged):
 
         means, up = self.means_of(metric, systems), self.by_metric[metric].increasing
         lead = None if systems else self.leads.get(metric)
-        return find_best_system(metric, means, self[metric], self.baseline, lead, increasing=up)
+        return find_best_system(
+            metric, means, self.differences_on(metric), self.baseline, lead, increasing=up
+        )
 
     @use_words_of_result
     def headline(self, metric: str | None = None) -> Headline:
@@ -424,10 +507,9 @@ class Compared(Logged):
         outcome = self.verdict_on(label)
         d = outcome.difference
         segments = ("", "")
-        if d is not None and (clause := differing_segments_clause(self, d, some=True)):
-            segments = (d.b if d.a == self.baseline and len(self.systems) > 2 else d.a, clause)
-        answer = comparison_headline(outcome, self.baseline, self.settings["correction"], segments)
-        return replace(answer, sentences=(*answer.sentences, *_missing_user_sentences(self, label)))
+        if d is not None and (reversed_in := _segments_of_reversal(self, d)):
+            segments = (d.a, reversed_in)
+        return comparison_headline(outcome, self.baseline, self.settings["correction"], segments)
 
     @property
     def random(self) -> dict[str, float]:
@@ -449,10 +531,16 @@ class Compared(Logged):
     @use_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The notes below the table."""
+        from rankmeter._results.notes import (
+            Detail,
+            bootstrap_notes,
+            cluster_notes,
+            unused_label_notes,
+        )
+
         s = self.settings
         first, last = self._notes_after_test_and_dropped()
-        notes = [self.significance_note(), *self.rank_notes(), *self._primary_metric_notes()]
-        notes += first
+        notes = [*self.legend(), *first, *self._contender_notes(), *self._undecidable_notes()]
         notes += [
             f"{label}: {count_users(n)} not common to all systems"
             for label, n in self.dropped.items()
@@ -463,8 +551,9 @@ class Compared(Logged):
         notes += bootstrap_notes(self.plan)
         if s["runs"]:
             runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
-            notes.append(f"{words_in_use().users} × runs: {', '.join(runs)}")
-        return (*self.cautions, *notes, *self.segment_notes(), *_difference_notes(self))
+            notes.append(Detail(f"{words_in_use().users} × runs: {', '.join(runs)}"))
+        made = (self.significance_note(), self.rank_note(), *self.segment_notes())
+        return (*self.cautions, *notes, *_difference_notes(self), *map(Detail, made))
 
     def _dict_content(self) -> dict[str, Any]:
         segments: dict[str, dict[str, Any]] = {}
@@ -517,14 +606,25 @@ def require_plan(result: Compared) -> Plan:
     return result.plan
 
 
-def differing_segments_clause(result: Compared, d: Difference, *, some: bool = False) -> str:
+def differing_segments_clause(result: Compared, d: Difference) -> str:
     """Clause of `segments_clause`, seen from the system that is not the baseline."""
     d = difference_seen_from(d, d.b) if d.a == result.baseline else d
     pairs = _of_same_pair(result.differences, d)
     within = [difference_seen_from(part, d.a) for part in pairs if part.segment]
     from rankmeter._results.verdicts import segments_clause
 
-    return segments_clause(d, within, heterogeneity_p_value(result, d), some=some)
+    return segments_clause(d, within, heterogeneity_p_value(result, d))
+
+
+def _segments_of_reversal(result: Compared, d: Difference) -> str:
+    """The segments in which the test shows the opposite of what it shows over all users."""
+    opposite = {d.a: d.b, d.b: d.a}.get(d.better if d.significant else "")
+    if opposite is None:
+        return ""
+    pairs = _of_same_pair(result.differences, d)
+    found = [part for part in pairs if part.segment and part.significant]
+    names = [part.segment for part in found if part.better == opposite]
+    return f"for {names[0]}" if len(names) == 1 else f"in {len(names)} segments" if names else ""
 
 
 def heterogeneity_p_value(result: Compared, d: Difference) -> float:
@@ -547,12 +647,3 @@ def _difference_notes(result: Compared) -> list[str]:
         prefix = "" if len(labels) == len(result.labels) else f"{', '.join(labels)}: "
         notes.append(f"{prefix}{note}" + ("" if "" in segments else f" ({', '.join(segments)})"))
     return notes
-
-
-def _missing_user_sentences(result: Compared, label: str) -> tuple[str, ...]:
-    """Sentences about users without a ranking; empty if the values have no plan."""
-    if not isinstance(result.plan, Plan):
-        return ()
-    counts = {name: summary.counts for name, summary in result.summaries.items()}
-    missing = {name: n["users_in_truth"] - n["users_in_both"] for name, n in counts.items()}
-    return tuple(missing_user_sentences(missing, result.plan[label].averaging.missing))

@@ -14,14 +14,9 @@ from rankmeter._choices import format_value
 from rankmeter._reading.table import Frame
 from rankmeter._results.compared import Compared, require_plan
 from rankmeter._results.differences import most_moved_users
-from rankmeter._results.notes import (
-    chance_notes,
-    notes_on_means,
-    uninformative_intervals,
-)
 from rankmeter._results.result import UnavailableMethod, check_digits
 from rankmeter._results.segments import means_by_segment, read_segments, segment_means_frame
-from rankmeter._results.tables import Means, escape_markdown
+from rankmeter._results.tables import Means
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import (
@@ -170,10 +165,9 @@ class Comparison(Compared):
 
     @use_words_of_result
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
-        """The headline and all tables in Markdown; means as in `to_latex`."""
+        """The headline, the means as in `to_latex`, and the notes in Markdown."""
         means = self._means_for_paper(digits, intervals=intervals).to_markdown()
-        title = f"**{escape_markdown(self.headline().title)}**"
-        return "\n\n".join([title, means, *(table.to_markdown() for table in self._tables()[1:])])
+        return self.answer().to_markdown(means)
 
     def _means_for_paper(self, digits: int, *, intervals: bool) -> Means:
         digits, intervals = check_digits(digits), check_flag("intervals", intervals)
@@ -181,7 +175,15 @@ class Comparison(Compared):
         level = self.confidence if intervals else None
         ranks = [str(ranks) for ranks in self.rank_sets(self.labels[0]).values()]
         return Means(
-            self.labels, rows, ranks, tested, self.rank_notes()[0], self.notes, digits, level
+            self.labels,
+            rows,
+            ranks,
+            tested,
+            self.rank_note(),
+            self.notes,
+            digits,
+            level,
+            self.bars(),
         )
 
     def worst(
@@ -357,6 +359,8 @@ class Comparison(Compared):
         return self.plan.describe()
 
     def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
+        from rankmeter._results.notes import chance_notes, notes_on_means, uninformative_intervals
+
         facts = {
             name: {
                 **summary.facts(),

@@ -184,8 +184,13 @@ class Curve(Result):
     def _repr_html_(self) -> str:
         import html
 
-        table = spell_out_hidden_characters(self.frame._repr_html_())
-        return f"<p>{html.escape(self._title())}</p>{table}"
+        from rankmeter.errors import RankmeterError
+
+        try:
+            drawn = annex("_report.plots").plot_curve(self).to_inline_svg()
+        except RankmeterError:  # without the extra, or without any mean
+            drawn = spell_out_hidden_characters(self.frame._repr_html_())
+        return f"<p>{html.escape(self._title())}</p>{drawn}"
 
     def _title(self) -> str:
         level = f"{level_text(self.confidence)} intervals"

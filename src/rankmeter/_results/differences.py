@@ -218,6 +218,15 @@ class Difference(EqualFields):
             f"p={p}, p_adjusted={adjusted}, n={self.n:,})"
         )
 
+    def _repr_html_(self) -> str:
+        from rankmeter._results.tables import TextTable
+
+        columns = ("difference", "metric", "mean", f"{level_text(self.confidence)} interval", "p")
+        values = change_text(self.difference, self.low, self.high), self.p_texts()[1]
+        interval = interval_of_change(self.difference, self.low, self.high)
+        row = (f"{self.a} − {self.b}", self.metric, values[0], interval, values[1])
+        return TextTable(columns, [row], [self.sentence()]).to_html()
+
     def p_texts(self) -> tuple[str, str]:
         """The p-value before and after the correction, for tables."""
         return (

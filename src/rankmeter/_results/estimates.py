@@ -92,6 +92,11 @@ class Estimate(EqualFields):
         """The numbers for an experiment tracker, by kind."""
         return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(str(self))}</p>"
+
     def __float__(self) -> float:
         return self.mean
 

@@ -15,19 +15,9 @@ from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import IntArray
 from rankmeter._reading.by_user import to_series
 from rankmeter._reading.table import POLARS, Frame, Kind
+from rankmeter._results.counts import UNUSED_LABELS, count_clusters
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.notes import (
-    UNUSED_LABELS,
-    Facts,
-    chance_notes,
-    cluster_notes,
-    count_clusters,
-    evaluation_facts,
-    notes_on_means,
-    uninformative_intervals,
-    unused_label_notes,
-)
-from rankmeter._results.result import Logged, bootstrap_notes, check_digits, mean_as_dict
+from rankmeter._results.result import Logged, check_digits, mean_as_dict
 from rankmeter._results.segments import means_by_segment, segment_means_frame
 from rankmeter._results.wording import interval_text, level_text, number_text
 from rankmeter.conventions._plan import Plan
@@ -41,7 +31,10 @@ from rankmeter.errors._checks import (
 )
 
 if TYPE_CHECKING:
+    from rankmeter._results.answer import Answer
+    from rankmeter._results.notes import Facts
     from rankmeter._results.tables import TextTable
+    from rankmeter._results.verdicts import Headline
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,8 +216,29 @@ class Evaluated(Logged):
 
     @use_words_of_result
     def to_markdown(self, *, digits: int = 4) -> str:
-        """The table in Markdown, with `digits` after the point."""
-        return self._means_table(digits).to_markdown()
+        """The headline, the table with `digits` after the point, and the notes in Markdown."""
+        return self.answer(digits).to_markdown()
+
+    @use_words_of_result
+    def headline(self) -> Headline:
+        """The first mean in a line, and sentences on how sure it is and how values are spread."""
+        from rankmeter._results.verdicts import mean_headline
+
+        entry = self.plan.metrics[0]
+        values = None if entry.spec.whole else self.scores.averaged(entry).values
+        e, random = self.estimates[entry.label], self.random.get(entry.label)
+        up = entry.spec.increasing
+        return mean_headline(e, values, self.confidence, random, increasing=up)
+
+    def answer(self, digits: int = 4) -> Answer:
+        """The headline, the means, the notes that change a decision, and the rest on request."""
+        from rankmeter._results.answer import Answer
+
+        headline, groups = self.headline(), [*map(self.group_table, labels_by_group(self))]
+        sentences = [*headline.sentences]
+        return Answer(
+            headline.title, self._means_table(digits), self.notes, groups, lambda: [sentences]
+        )
 
     def _means_table(self, digits: int = 4) -> TextTable:
         digits = check_digits(digits)
@@ -249,6 +263,8 @@ class Evaluated(Logged):
 
     def facts(self) -> Facts:
         """Facts that are needed to read the means: relevance rule, special cases, counts."""
+        from rankmeter._results.notes import evaluation_facts
+
         return evaluation_facts(self.plan, self.scores, self.read)
 
     @property
@@ -270,16 +286,13 @@ class Evaluated(Logged):
     @use_words_of_result
     def notes(self) -> tuple[str, ...]:
         """The facts, how intervals were made, and which values are not means."""
-        notes = notes_on_means(
-            self.plan, {"": {**self.facts(), **uninformative_intervals(self.estimates.values())}}
-        )
-        notes += chance_notes(self.random, self.plan)
-        notes += [
-            *unused_label_notes(self.counts),
-            *cluster_notes(self._cluster_counts(), "intervals"),
-        ]
-        notes += bootstrap_notes(self.plan)
-        return (*self.cautions, *notes, *self.remarks)
+        from rankmeter._results import notes as on
+
+        flat = on.uninformative_intervals(self.estimates.values())
+        said = on.notes_on_means(self.plan, {"": {**self.facts(), **flat}})
+        said += on.chance_notes(self.random, self.plan) + on.unused_label_notes(self.counts)
+        said += on.cluster_notes(self._cluster_counts(), "intervals")
+        return (*self.cautions, *said, *on.bootstrap_notes(self.plan), *self.remarks)
 
     def _plan_text(self) -> str:
         return self.plan.describe()

@@ -13,6 +13,7 @@ import numpy as np
 
 from rankmeter._choices import Setting
 from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._results.counts import SKEWED, SKEWED_DIFFERENCES
 from rankmeter._results.differences import (
     Difference,
     Heterogeneity,
@@ -21,7 +22,6 @@ from rankmeter._results.differences import (
     rank_sets,
 )
 from rankmeter._results.estimates import Estimate, clip_interval, mean_interval
-from rankmeter._results.notes import SKEWED, SKEWED_DIFFERENCES
 from rankmeter._results.settings import Settings, Values
 from rankmeter._results.wording import group_by_key
 from rankmeter._statistics.intervals import (

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankmeter._choices import CHOICES, Setting
 from rankmeter._reading.table import to_pandas
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import to_json_value
@@ -24,6 +23,7 @@ from rankmeter.errors._checks import USERS, Words, check_integer, check_text, us
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rankmeter._results.answer import Answer
     from rankmeter._results.tables import TextTable
 
 
@@ -210,7 +210,38 @@ class Result(ABC):
 
 
 class Logged(Result):
-    """A result with means, which an experiment tracker can take."""
+    """A result with means, which has an answer, and which an experiment tracker can take."""
+
+    @abstractmethod
+    def answer(self) -> Answer:
+        """The headline, the tables and the notes in the order in which all skins draw them."""
+
+    @use_words_of_result
+    def details(self) -> Answer:
+        """All that the result has to say: the answer, every test, and how it was made.
+
+        Returns
+        -------
+        Answer
+            Shows itself as text or HTML; `to_markdown` is Markdown.
+        """
+        return self.answer().whole()
+
+    @use_words_of_result
+    def to_markdown(self) -> str:
+        """The headline, the tables and the notes in Markdown."""
+        return self.answer().to_markdown()
+
+    @use_words_of_result
+    def __repr__(self) -> str:
+        return self.answer().to_text(".details()")
+
+    @use_words_of_result
+    def _repr_html_(self) -> str:
+        import html
+
+        plan = html.escape(self._plan_text() or "")
+        return self.answer().to_html(f"<pre>{plan}</pre>")
 
     @abstractmethod
     def _numbers_to_log(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
@@ -262,17 +293,6 @@ class Logged(Result):
 def mean_as_dict(e: Estimate) -> dict[str, float]:
     """Convert a mean to a dictionary for `Result.to_dict`."""
     return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
-
-
-def bootstrap_notes(plan: Setting) -> list[str]:
-    """A note on the samples of bootstrap intervals, or on a number of samples without effect."""
-    if plan.uses_bootstrap:
-        draws = f"{plan.resamples:,} samples, seed {plan.seed}"
-        return [f"intervals by {plan.interval} bootstrap, {draws}"]
-    if plan.resamples == CHOICES["resamples"].default:
-        return []
-    draws = f"resamples={plan.resamples:,} has no effect on interval={plan.interval}"
-    return [f"{draws}: choose bca"]
 
 
 class Name(str):

@@ -97,8 +97,15 @@ def users_by_segment(labels: pl.Series | None) -> dict[str, IntArray]:
     return {label: np.array(rows[label], dtype=np.int64) for label in ordered}
 
 
-def _natural_sort_key(label: str) -> tuple[list[str | int], str]:
+_NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)(?:–\S+)?"
+_OWN = re.compile(rf"(?:{_NUMBER} interactions?|popularity {_NUMBER})(?: \(.*\))?$")
+"""A label of `by_activity` or `by_popularity`, whose number may have decimals."""
+
+
+def _natural_sort_key(label: str) -> tuple[list[str | float], str]:
     """Natural sort key: 10 comes after 2, also inside a text."""
+    if own := _OWN.match(label):
+        return ["", float(own[1] or own[2])], label
     pieces = re.split("([0-9]+)", label)
     return [int(piece) if index % 2 else piece for index, piece in enumerate(pieces)], label
 
@@ -151,7 +158,7 @@ def by_activity(
     -------
     polars.DataFrame or pandas.DataFrame
         Columns ``user`` and ``segment``, in pandas if `train` is, with its name of the user; labels
-        like ``"1 of 4: 1–20 interactions"``. As `segments` of `rankmeter.compare` it puts users
+        like ``"1–20 interactions"``. As `segments` of `rankmeter.compare` it puts users
         that it lacks into ``"cold: 0 interactions"``. A frame derived from it, or a file, does not:
         pass `users` if it is filtered or saved.
 
@@ -164,9 +171,9 @@ def by_activity(
     --------
     >>> train = {"ann": ["a"], "bob": ["a", "b", "c"]}
     >>> by_activity(train, bins=2)["segment"].to_list()
-    ['1 of 2: 1 interactions', '2 of 2: 3 interactions']
+    ['1 interaction', '3 interactions']
     >>> by_activity(train, bins={"new": 1, "regular": 2})["segment"].to_list()
-    ['1 of 2: new, 1 interactions', '2 of 2: regular, 3 interactions']
+    ['1 interaction (new)', '3 interactions (regular)']
     >>> by_activity(train, bins=2, users=["ann", "cem"]).filter(user="cem").rows()
     [('cem', 'cold: 0 interactions')]
     """
@@ -210,7 +217,7 @@ def by_popularity(
     --------
     >>> train = {"ann": ["a"], "bob": ["a", "b"]}
     >>> by_popularity(train, {"ann": ["b"], "bob": ["a"]}, bins=2)["segment"].to_list()
-    ['1 of 2: 1 popularity', '2 of 2: 2 popularity']
+    ['popularity 1', 'popularity 2']
     """
     read = Interactions.read(train, columns=columns)
     popularity = read.frame.group_by("item").len("value")
@@ -237,7 +244,7 @@ def _bin_users(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
     names: Sequence[str] = ()
     if isinstance(bins, Mapping | Sequence) and not isinstance(bins, str):
         by_name = bins if isinstance(bins, Mapping) else {}
-        names = [f"{check_text('bins', str(name))}, " for name in by_name]
+        names = [f" ({check_text('bins', str(name))})" for name in by_name]
         part = np.searchsorted(_bin_edges(bins, value), value, side="right")
     else:
         bins = check_integer("bins", bins, least=2)
@@ -245,10 +252,13 @@ def _bin_users(frame: pl.DataFrame, bins: Bins, unit: str) -> pl.DataFrame:
         share = np.searchsorted(np.sort(value), value) / max(value.size, 1)
         part = np.floor(share * bins).astype(np.int64)
     bins_used = np.unique(part).tolist()
+    spans = {bin_: value[part == bin_] for bin_ in bins_used}
+    texts = {bin_: _span_text(values, 4) for bin_, values in spans.items()}
+    if len({*texts.values()}) < len(texts):
+        texts = {bin_: _span_text(values) for bin_, values in spans.items()}
     labels = {
-        bin_: f"{position} of {len(bins_used)}: {names[bin_] if names else ''}"
-        f"{_span_text(value[part == bin_])} {unit}"
-        for position, bin_ in enumerate(bins_used, 1)
+        bin_: f"{_with_unit(text, unit)}{names[bin_] if names else ''}"
+        for bin_, text in texts.items()
     }
     return frame.select("user", segment=pl.Series([labels[i] for i in part.tolist()]))
 
@@ -268,10 +278,17 @@ def _bin_edges(bins: Sequence[float] | Mapping[str, float], value: FloatArray) -
     return edges[1:]
 
 
-def _span_text(values: FloatArray) -> str:
+def _span_text(values: FloatArray, digits: int | None = None) -> str:
+    """The least and the largest value; fractions with some digits, or all."""
     ends = (float(values.min()), float(values.max()))
-    texts = (exact_text(end) if end.is_integer() else f"{end:.4g}" for end in ends)
+    texts = (exact_text(x) if digits is None or x.is_integer() else f"{x:.{digits}g}" for x in ends)
     return "–".join(dict.fromkeys(texts))
+
+
+def _with_unit(span: str, unit: str) -> str:
+    if unit != "interactions":
+        return f"{unit} {span}"
+    return f"{span} {unit.removesuffix('s') if span == '1' else unit}"
 
 
 Parts = Mapping[str | None, Mapping[str, Estimate]]

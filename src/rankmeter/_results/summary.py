@@ -16,9 +16,9 @@ from rankmeter._engine.block import random_and_perfect_scores
 from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import IntArray
 from rankmeter._reading.table import Frame, Table
+from rankmeter._results.counts import count_clusters, counts_of_tables, uneven_weight_cautions
 from rankmeter._results.estimates import Estimate, estimate
 from rankmeter._results.evaluated import Evaluated
-from rankmeter._results.notes import count_clusters, counts_of_tables, uneven_weight_cautions
 from rankmeter._results.result import UnavailableMethod
 from rankmeter._results.segments import (
     means_by_segment,
@@ -142,7 +142,8 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         dcg = 0.6309
         dcg of the ideal = 3.6309
         ndcg@2 = dcg / ideal = 0.6309 / 3.6309 = 0.1738
-        convention rankmeter, relevant >0 · ties item
+        convention rankmeter: a gain above 0 is relevant
+        of tied items the item that sorts first comes first
         """
         walkthrough: Walkthrough = annex("_show.trace").show_evaluation(self, user, metrics)
         return walkthrough

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -53,6 +54,64 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"[\\`|]|(?<=\])\(", r"\\\g<0>", escaped)
 
 
+BAR = 24
+"""Characters of a bar in a table of text."""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Intervals of means on one scale, a bar for each row of a table.
+
+    Attributes
+    ----------
+    title : str
+    rows : sequence of (float, float, float)
+        Low, mean and high; NaN for what is not known.
+    """
+
+    title: str
+    rows: Sequence[tuple[float, float, float]]
+
+    def places(self) -> list[list[float] | None]:
+        """Where low, mean and high are, from 0 to 1; None without a mean."""
+        known = [x for row in self.rows for x in row if math.isfinite(x)]
+        least, size = min(known, default=0.0), max(known, default=0.0) - min(known, default=0.0)
+        places: list[list[float] | None] = []
+        for low, mean, high in self.rows:
+            ends = (mean if math.isnan(low) else low, mean, mean if math.isnan(high) else high)
+            row = [(x - least) / size if size else 0.5 for x in ends]
+            places.append(row if math.isfinite(mean) else None)
+        return places
+
+    def texts(self, width: int = BAR, space: str = " ") -> list[str]:
+        """The bars in characters: ``├──●──┤``."""
+        bars = []
+        for places in self.places():
+            cells = [space] * width
+            if places:
+                low, mean, high = (round(place * (width - 1)) for place in places)
+                cells[low : high + 1] = "─" * (high + 1 - low)
+                cells[low], cells[high], cells[mean] = "├", "┤", "●"
+            bars.append("".join(cells))
+        return bars
+
+    def drawings(self) -> list[str]:
+        """The bars as SVG in the color of the text."""
+        bars = []
+        for row, places in zip(self.rows, self.places(), strict=True):
+            low, mean, high = (4 + 112 * place for place in places or (0.0,) * 3)
+            label = f"{number_text(row[1])} {interval_text(row[0], row[2])}"
+            marks = (
+                f'<path d="M{low:.1f} 7H{high:.1f}M{low:.1f} 3V11M{high:.1f} 3V11" '
+                f'stroke="currentColor"/><circle cx="{mean:.1f}" cy="7" r="3" fill="currentColor"/>'
+            )
+            bars.append(
+                f'<svg width="120" height="14" viewBox="0 0 120 14" role="img" '
+                f'aria-label="{label}">{marks if places else ""}</svg>'
+            )
+        return bars
+
+
 Style: TypeAlias = Literal["best", "second", "better", "worse"]
 """The place of a number in its column, or whether a difference is significant."""
 
@@ -71,6 +130,8 @@ class TextTable:
     styles : mapping of (int, int) to collection of str
         By row and column, what is special about a cell. Terminals and notebooks show it; text
         does not.
+    bars : Bars or None
+        A last column with intervals.
     """
 
     columns: Sequence[str]
@@ -78,6 +139,7 @@ class TextTable:
     notes: Sequence[str] = ()
     left: int = 1
     styles: Mapping[tuple[int, int], Collection[Style]] = field(default_factory=dict)
+    bars: Bars | None = None
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -91,7 +153,11 @@ class TextTable:
         A line of the table is one line of text, as `safe_text_cells` says.
         """
         grid = self.safe_text_cells()
-        widths = [max(len(row[i]) for row in grid) for i in range(len(self.columns))]
+        if self.bars is not None:
+            title = shorten_middle(to_one_line(self.bars.title), BAR).ljust(BAR)
+            bars = zip(grid, [title, *self.bars.texts()], strict=True)
+            grid = [[*row, bar] for row, bar in bars]
+        widths = [max(len(row[i]) for row in grid) for i in range(len(grid[0]))]
 
         def line(row: Sequence[str]) -> str:
             cells = [
@@ -101,7 +167,7 @@ class TextTable:
             return "  ".join(cells).rstrip()
 
         rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
-        notes = [to_one_line(" · ".join(self.notes))] if self.notes else []
+        notes = map(to_one_line, self.notes)
         return "\n".join([line(grid[0]), rule, *map(line, grid[1:]), *notes])
 
     def safe_text_cells(self) -> list[list[str]]:
@@ -115,14 +181,25 @@ class TextTable:
         return [[shorten_middle(title, LONGEST_NAME) for title in titles], *brief]
 
     def to_markdown(self) -> str:
-        """Render as a pipe table, with the notes as a line below; no name is read as markup."""
+        """Render as a pipe table, with the notes as a list below; no name is read as markup."""
 
         def line(row: Sequence[str]) -> str:
             return "| " + " | ".join(map(escape_markdown, row)) + " |"
 
-        align = "|" + ":--|" * self.left + "--:|" * (len(self.columns) - self.left)
-        notes = ["", escape_markdown(" · ".join(self.notes))] if self.notes else []
-        return "\n".join([line(self.columns), align, *map(line, self.rows), *notes])
+        columns, rows = [*self.columns], [[*row] for row in self.rows]
+        align = "|" + ":--|" * self.left + "--:|" * (len(columns) - self.left)
+        if self.bars is not None:
+            columns, align = [*columns, self.bars.title], f"{align}:--|"
+        lines = [*map(line, rows)]
+        if self.bars is not None:
+            bars = zip(lines, self.bars.texts(space="·"), strict=True)
+            lines = [f"{text} `{bar}` |" for text, bar in bars]
+        return "\n".join([line(columns), align, *lines, *self.markdown_notes()])
+
+    def markdown_notes(self) -> list[str]:
+        """The lines of the notes in Markdown, after an empty one."""
+        notes = [f"- {escape_markdown(note)}" for note in self.notes]
+        return ["", *notes] if notes else []
 
     def to_latex(self, caption: str = "", label: str = "") -> str:
         """Render as a ``tabular`` with booktabs rules; the notes are comments.
@@ -147,26 +224,25 @@ class TextTable:
 
         The best mean of a column is bold and the second underlined.
         """
-        import html
-
         # Cells inherit the alignment of the table, but browsers center headings.
         left, right = (f' style="text-align:{side}"' for side in ("left", "right"))
 
+        drawings = self.bars.drawings() if self.bars else [""] * len(self.rows)
+        titled = f"<th{left}>{_html_text(self.bars.title)}</th>" if self.bars else ""
+
         def line(row: Sequence[str], tag: str, index: int = -1) -> str:
-            texts = [html.escape(spell_out_hidden_characters(cell)) for cell in row]
+            bar = f"<td{left}>{drawings[index]}</td>" if self.bars and index >= 0 else ""
+            texts = [*map(_html_text, row)]
             cells = [
                 f"<{tag}{left if i < self.left else right if tag == 'th' else ''}>"
                 f"{_emphasize_number(text, self.styles.get((index, i), ()))}"
                 f"</{tag}>"
                 for i, text in enumerate(texts)
             ]
-            return f"<tr>{''.join(cells)}</tr>"
+            return f"<tr>{''.join(cells)}{bar if index >= 0 else titled}</tr>"
 
-        notes = (
-            f"<small>{html.escape(spell_out_hidden_characters(' · '.join(self.notes)))}</small>"
-            if self.notes
-            else ""
-        )
+        lines = "<br>".join(map(_html_text, self.notes))
+        notes = f"<small>{lines}</small>" if lines else ""
         return (
             '<table cellpadding="6" style="border-collapse:collapse;text-align:right;'
             'font-variant-numeric:tabular-nums">'
@@ -175,6 +251,12 @@ class TextTable:
             f"{''.join(line(row, 'td', n) for n, row in enumerate(self.rows))}</tbody></table>"
             f"{notes}"
         )
+
+
+def _html_text(text: str) -> str:
+    import html
+
+    return html.escape(spell_out_hidden_characters(text))
 
 
 @dataclass(frozen=True)
@@ -256,6 +338,8 @@ class Means:
     digits : int
     level : float or None
         Level of the interval that follows each mean; None without intervals.
+    bars : Bars or None
+        A last column with intervals, in Markdown.
     """
 
     metrics: Sequence[str]
@@ -266,6 +350,7 @@ class Means:
     notes: Sequence[str]
     digits: int = 4
     level: float | None = None
+    bars: Bars | None = None
 
     def to_latex(self, caption: str = "", label: str = "") -> str:
         """Render as a ``tabular`` with booktabs rules, in a ``table`` given a caption or a label.
@@ -316,7 +401,7 @@ class Means:
         return [" & ".join(upper) + r" \\", rules, " & ".join(lower) + r" \\"]
 
     def to_markdown(self) -> str:
-        """Render as a pipe table, with the notes as a line below."""
+        """Render as a pipe table."""
         lines = [
             " | ".join(["| system", "rank", *map(escape_markdown, self.metrics)]) + " |",
             "|:--|" + "--:|" * (1 + len(self.metrics)),
@@ -328,8 +413,15 @@ class Means:
             + " |"
             for (title, rank), row in self._titled_rows()
         ]
-        notes = " · ".join([*self._meaning_of_intervals(), *self.notes])
-        return "\n".join([*lines, "", escape_markdown(notes)])
+        if self.bars is not None:
+            bars = [f"`{bar}`" for bar in self.bars.texts(space="·")]
+            cells = [escape_markdown(self.bars.title), ":--", *bars]
+            lines = [
+                f"{line} {cell} |" if cell != ":--" else f"{line}:--|"
+                for line, cell in zip(lines, cells, strict=True)
+            ]
+        notes = map(escape_markdown, self._meaning_of_intervals())
+        return "\n".join([*lines, *(f"\n- {note}" for note in notes)])
 
     def _titled_rows(self) -> list[tuple[tuple[str, str], Sequence[MeanCell]]]:
         """The title, ranks and means of each system."""

@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from rankmeter._evidence.hits import FloatArray
 from rankmeter._results.differences import Difference, Lead, difference_seen_from
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import (
@@ -16,7 +19,7 @@ from rankmeter._results.wording import (
     signed_text,
     size_text,
 )
-from rankmeter.errors import to_one_line
+from rankmeter.errors import spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import count_users, words_in_use
 
 MAX_NAMED = 3
@@ -70,12 +73,36 @@ class Verdict:
         d = self.difference
         if d is None or math.isnan(d.difference):
             return "no difference to show"
-        if d.gain > FACTOR and d.share_text():
-            return f"{1 + d.gain:,.3g} times {d.b}"
         if d.difference == 0.0:
             return f"no difference from {d.b}"
-        gain = f"{d.gain:+.1%}".replace("-", "−") if d.share_text() else signed_text(d.difference)
-        return f"{gain} against {d.b}"
+        if not self.is_relative:
+            return f"{signed_text(d.difference, d.low, d.high)} against {d.b}"
+        return f"{_relative_text(d.gain, d.gain)} {'' if d.gain > FACTOR else 'against '}{d.b}"
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether the lead and its interval are shown as a share of the mean of the rival."""
+        d = self.difference
+        return d is not None and bool(d.share_text()) and not math.isnan(d.gain_low)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval of the lead in the unit of `lead_text`; empty without an interval."""
+        d = self.difference
+        if d is None or math.isnan(d.low):
+            return ""
+        if self.is_relative:
+            ends = _relative_text(d.gain_low, d.gain), _relative_text(d.gain_high, d.gain)
+        else:
+            ends = (signed_text(d.low, d.difference), signed_text(d.high, d.difference))
+        return f"[{', '.join(ends)}]"
+
+
+def _relative_text(gain: float, lead: float) -> str:
+    """A relative gain: as a factor where the lead is one, else in percent."""
+    if lead > FACTOR:
+        return f"{1 + gain:,.3g} times"
+    return f"{gain:+.1%}".replace("-", "−")
 
 
 def find_best_system(
@@ -141,14 +168,22 @@ class Headline:
         object.__setattr__(self, "title", to_one_line(self.title))
         object.__setattr__(self, "sentences", tuple(map(to_one_line, self.sentences)))
 
+    def to_html(self) -> str:
+        """The title and the sentences as paragraphs."""
+        import html
 
-def segments_clause(
-    d: Difference, within: Sequence[Difference], p: float, *, some: bool = False
-) -> str:
+        title, *sentences = (
+            html.escape(spell_out_hidden_characters(text)) for text in (self.title, *self.sentences)
+        )
+        return f"<p><strong>{title}</strong></p>{''.join(f'<p>{text}</p>' for text in sentences)}"
+
+    _repr_html_ = to_html
+
+
+def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> str:
     """Clause on segments whose answer differs from the answer of `d`; empty if none is shown.
 
-    `within` has the same comparison in each segment, and `p` is that of equal differences. With
-    `some` it is empty, too, if all segments have the same answer.
+    `within` has the same comparison in each segment, and `p` is that of equal differences.
     """
     unequal = p <= d.alpha
     by_answer: dict[str, list[str]] = {"worse": [], "better": [], "no difference shown": []}
@@ -162,8 +197,6 @@ def segments_clause(
         del by_answer[d.verdict]  # most segments are as the headline says: name the others
     else:
         del by_answer["no difference shown"]
-    if some and any(names and len(names) == len(within) for names in by_answer.values()):
-        return ""
     answers = [
         f"{verb} in {_join_names(names) if len(names) < len(within) else f'all {len(names)}'}"
         for verb, names in by_answer.items()
@@ -185,7 +218,7 @@ def comparison_headline(
 ) -> Headline:
     """One line on which system is better, with sentences on the size of the difference.
 
-    `segments` names a system, and says in which segments it has another answer.
+    `segments` names a system, and says in which segments the answer is reversed.
     """
     d, metric = verdict.difference, verdict.metric
     if d is None or math.isnan(d.p):
@@ -195,9 +228,9 @@ def comparison_headline(
     if not d.differs and verdict.beaten == 0 and verdict.others == 1:
         return Headline(f"{d.a} and {d.b} have the same {metric}", (d.sentence(),))
     title = _title(verdict, d, baseline)
-    system, clause = segments
-    if clause:
-        title += f"; {clause}" if system in title else f"; {system}: {clause}"
+    system, reversed_in = segments
+    if reversed_in:
+        title += f", but not {reversed_in}" if system in title else f"; {system} not {reversed_in}"
     interval = (
         f", with a {level_text(d.confidence)} interval from "
         f"{signed_text(d.low, d.high)} to {signed_text(d.high, d.low)}"
@@ -216,7 +249,9 @@ def comparison_headline(
             f" {d.a} is better for {count_users(d.wins)}, equal for {d.ties:,}, worse for "
             f"{d.losses:,}."
         )
-    sentences = [answer, *_certainty_sentences(d, correction, sure=verdict.is_sure)]
+    same = f"{_join_names(verdict.leaders)} have the same mean."
+    sentences = [answer, *([same] if baseline and len(verdict.leaders) > 1 else [])]
+    sentences += _certainty_sentences(d, correction, sure=verdict.is_sure)
     if verdict.lead and verdict.lead.difference:
         sentences.append(f"First and second: {verdict.lead.difference.sentence()}")
     if verdict.others > 1:
@@ -230,13 +265,6 @@ def comparison_headline(
 
 def _title(verdict: Verdict, d: Difference, baseline: str) -> str:
     """One line on who is better; "leads" needs a test of all pairs together."""
-    title = _result_of_test(verdict, d, baseline)
-    if not baseline or len(verdict.leaders) < 2:
-        return title
-    return f"{_join_names(verdict.leaders)} have the same mean. {title}"
-
-
-def _result_of_test(verdict: Verdict, d: Difference, baseline: str) -> str:
     metric, best = verdict.metric, verdict.best
     if baseline and best == baseline:
         return f"No system beats {baseline} on {metric}"
@@ -258,8 +286,8 @@ def _result_of_test(verdict: Verdict, d: Difference, baseline: str) -> str:
         return f"The data do not decide between {d.a} and {d.b} on {metric}"
     n = len(verdict.undecided)
     named = f"{', '.join(verdict.undecided[:-1])} or {verdict.undecided[-1]}"
-    named = named if n <= MAX_NAMED else f"one of {n}"
-    return f"The data do not decide which system is best on {metric}: {named}"
+    named = named if n <= MAX_NAMED else f"Any of {n} systems"
+    return f"{named} could be first on {metric}"
 
 
 def _gain_text(d: Difference) -> str:
@@ -298,3 +326,61 @@ def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[
         sentences.append(f"The data {answer}. {d.outlook()}")
     p = p_equation(d.p, at_most=d.p_is_bound, exact=d.is_exact)
     return [*sentences, f"{d.method[:1].upper()}{d.method[1:]}: {p}{family}."]
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Quantiles of the values of the users, and the number of users with the worst value.
+
+    Attributes
+    ----------
+    n, at_worst : int
+        Users, and those with the worst value that anyone has.
+    worst : float
+    quartiles : tuple of float
+        A quarter, half and three quarters of the users have at most these values.
+    """
+
+    n: int
+    at_worst: int
+    worst: float
+    quartiles: tuple[float, ...]
+
+
+def compute_quantiles(values: FloatArray, *, increasing: bool) -> Quantiles:
+    """Compute quantiles of values; NaN without values."""
+    if not values.size:
+        return Quantiles(0, 0, math.nan, (math.nan,) * 3)
+    worst = float(values.min() if increasing else values.max())
+    quartiles = tuple(np.quantile(values, [0.25, 0.5, 0.75]).tolist())
+    return Quantiles(values.size, int(np.count_nonzero(values == worst)), worst, quartiles)
+
+
+def mean_headline(
+    e: Estimate,
+    values: FloatArray | None,
+    confidence: float,
+    random: float | None,
+    *,
+    increasing: bool,
+) -> Headline:
+    """Headline with the mean, and sentences on its interval and on the spread of the values."""
+    if math.isnan(e.mean):
+        return Headline(f"{e.label} has no mean", (f"No {words_in_use().user} has a value.",))
+    sentences = []
+    spread = None if values is None else compute_quantiles(values, increasing=increasing)
+    if not math.isnan(e.low):
+        ends = f"from {number_text(e.low)} to {number_text(e.high)}"
+        sentences.append(f"The {level_text(confidence)} interval is {ends}.")
+    if spread is not None and spread.n > 1:
+        _, half, high = spread.quartiles
+        sentences.append(
+            f"{count_users(spread.at_worst)} of {spread.n:,} "
+            f"{'has' if spread.at_worst == 1 else 'have'} the worst value, "
+            f"{number_text(spread.worst)}. Half of the {words_in_use().users} have at most "
+            f"{number_text(half)}, three quarters at most {number_text(high)}."
+        )
+    if random is not None:
+        sentences.append(f"Random rankings of all candidates reach {number_text(random)}.")
+    over = "all lists" if spread is None else count_users(e.n)
+    return Headline(f"{e.label} is {number_text(e.mean)} over {over}", tuple(sentences))

@@ -41,7 +41,7 @@ def lay_out(walkthrough: Walkthrough) -> list[str | TextTable]:
     ]
     explained = any(map(_has_parentheses, blocks))
     notes = [*walkthrough.notes, *["in parentheses: judged, not relevant"] * explained]
-    return [part for part in (*blocks, " · ".join(notes)) if part]
+    return [part for part in (*blocks, *notes) if part]
 
 
 def _parts_of_walk(walk: Walk, whose: str) -> Iterator[str | TextTable]:

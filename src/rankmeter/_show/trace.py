@@ -10,7 +10,7 @@ import polars as pl
 from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import UserValues
 from rankmeter._results.comparison import Comparison
-from rankmeter._results.notes import Facts, notes_on_means
+from rankmeter._results.notes import TIE_RULES, Facts, notes_on_means
 from rankmeter._results.summary import Summary
 from rankmeter._results.walkthrough import Place, Walk, Walkthrough
 from rankmeter._show.walk import make_ranking_grid, walk_metrics
@@ -68,7 +68,7 @@ def _plan_notes(plan: Plan, facts: Facts) -> tuple[str, ...]:
     ties = dict.fromkeys(entry.alignment.ties for entry in plan.metrics)
     return (
         *notes_on_means(plan, {"": {"relevant": facts["relevant"]}}),
-        f"ties {', '.join(ties)}",
+        *(f"of tied {words_in_use().items} {TIE_RULES[rule]}" for rule in ties),
     )
 
 

@@ -356,6 +356,11 @@ class Plan(Setting):
         tool_option = {} if like is None else {"like": like}
         return {**tool_option, **choices} if before == after else None
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(self.describe())}</pre>"
+
     def describe(self) -> str:
         """The plan in words: what all metrics share first, then each metric's own choices."""
         all_switches = [self._acting_choices(entry) for entry in self.metrics]

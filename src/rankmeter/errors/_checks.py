@@ -70,7 +70,7 @@ def _make_printable(made: Any) -> Any:
     if isinstance(made, str):
         return spell_out_hidden_characters(made)
     if type(made) is tuple and all(isinstance(text, str) for text in made):
-        return tuple(map(to_one_line, made))
+        return tuple(type(text)(to_one_line(text)) for text in made)
     return made
 
 

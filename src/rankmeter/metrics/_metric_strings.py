@@ -104,6 +104,11 @@ class Metric:
         sorted_choices = tuple(sorted(choices.items()))
         return replace(self, options=sorted_options, choices=sorted_choices, label="")
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<code>{escape(str(self))}</code>"
+
     def __matmul__(self, k: Any) -> Metric:
         """Return the same metric with a cutoff, or at another point: ``iprec@0.3``."""
         if self.spec.at:
