@@ -26,6 +26,8 @@ _HOMES = {
     "Scores": "_scores.kinds",
     "Across": "_across.across",
     "across": "_across.across",
+    "Audit": "_audit.audit",
+    "audit": "_audit.audit",
     "Collapsed": "_evaluation.collapsed",
     "collapse": "_evaluation.collapsed",
     "Comparison": "_results.comparison",
@@ -90,6 +92,8 @@ if TYPE_CHECKING:
     from rankmeter import torch as torch
     from rankmeter._across.across import Across as Across
     from rankmeter._across.across import across as across
+    from rankmeter._audit.audit import Audit as Audit
+    from rankmeter._audit.audit import audit as audit
     from rankmeter._evaluation.collapsed import Collapsed as Collapsed
     from rankmeter._evaluation.collapsed import collapse as collapse
     from rankmeter._evaluation.curve import curve as curve

@@ -296,6 +296,7 @@ def test_leave_one_out_takes_the_last_of_each_user_with_a_history():
         "cold_user_interactions": 0,
         "dropped_interactions": 0,
         "seen_in_train": 0,
+        "older_than_train": 0,
     }
 
 
@@ -427,7 +428,9 @@ def test_a_notebook_shows_what_is_printed_as_tables():
     assert "<tr><td></td><th>interactions</th><th>users</th><th>items</th></tr>" in shown
     assert "<tr><td>train</td><td>3</td><td>2</td><td>2</td></tr>" in shown
     assert "<tr><td>test interactions left out because of that</td><td>3</td></tr>" in shown
-    assert holdout(LOG, per_user=False, min_history=0)._repr_html_().count("<table>") == 1
+    assert (
+        holdout(LOG.drop("time"), per_user=False, min_history=0)._repr_html_().count("<table>") == 1
+    )
 
 
 def test_a_repeat_of_what_the_user_has_in_train_is_counted_and_printed():
@@ -639,3 +642,85 @@ def test_the_registry_names_every_method():
     assert list(SPLITS) == ["leave-one-out", "leave-k-out", "holdout", "temporal", "k-fold"]
     for name, method in SPLITS.items():
         assert method.__name__ == name.replace("-", "_")
+
+
+# -- a cut in time with targets and a validation part -----------------------------------------
+
+
+CUT = pl.DataFrame(
+    [
+        (u, item, time)
+        for u in "ab"
+        for item, time in zip(range(1, 9), range(10, 90, 10), strict=True)
+    ],
+    schema=["user", "item", "time"],
+    orient="row",
+)
+
+
+@pytest.mark.parametrize(
+    ("targets", "items"), [("all", [6, 7, 8]), ("first", [6]), ("last", [8]), ("random", None)]
+)
+def test_targets_are_chosen_after_each_cut_and_the_others_are_in_no_part(targets, items):
+    split = temporal(CUT, at=60, targets=targets, validation=0.4)
+
+    assert split.train["time"].max() < split.validation["time"].min()
+    assert split.validation["time"].max() < 60 <= split.test["time"].min()
+    assert split.train["item"].unique().to_list() == [1, 2, 3]
+    n_targets = 6 if targets == "all" else 2
+    assert split.test.height == n_targets
+    assert split.validation.height == (4 if targets == "all" else 2)
+    if items is not None:
+        assert sorted(split.test["item"].unique()) == items
+    if targets != "all":
+        assert split.counts["other_interactions"] == 16 - 6 - 4
+        assert f"targets='{targets}'" in split.method
+    assert split.counts["validation_users"] == 2
+
+
+def test_targets_do_not_depend_on_the_order_of_rows_or_on_other_users():
+    mixed = CUT.sample(fraction=1, shuffle=True, seed=3).with_columns(time=pl.col("time") // 20)
+    for targets in ("first", "last", "random"):
+        expected = temporal(CUT.with_columns(time=pl.col("time") // 20), at=2, targets=targets)
+        found = temporal(mixed, at=2, targets=targets)
+        assert rows(found.test.sort("user")) == rows(expected.test.sort("user"))
+        alone = temporal(mixed.filter(user="a"), at=2, targets=targets)
+        assert rows(alone.test) == rows(expected.test.filter(user="a"))
+
+
+def test_a_validation_part_of_pandas_has_its_rows_and_no_cold_ones():
+    given = CUT.to_pandas().assign(note="x")
+    split = temporal(given, at=60, validation=0.4)
+    assert [*split.validation.index] == [3, 4, 11, 12]
+    late = pl.DataFrame({"user": ["a", "a"], "item": [98, 1], "time": [50, 60]})
+    kept = temporal(pl.concat([CUT, late]), at=60, validation=0.4)
+    assert kept.validation["item"].max() == 98
+    assert kept.counts["dropped_validation_interactions"] == 0
+    warm = temporal(pl.concat([CUT, late]), at=60, validation=0.4, cold_items="drop")
+    assert warm.test["item"].to_list() == [1]
+    assert warm.validation.height == 0
+    assert warm.counts["dropped_validation_interactions"] == 5
+
+
+def test_older_test_rows_are_counted_where_all_times_are_known():
+    assert temporal(CUT, at=60).counts["older_than_train"] == 0
+    assert (
+        leave_one_out(CUT.with_columns(time=pl.col("time") + (pl.col("user") == "b") * 5)).counts[
+            "older_than_train"
+        ]
+        == 0
+    )
+    late = CUT.with_columns(time=pl.col("time") + (pl.col("user") == "b") * 500)
+    assert leave_one_out(late).counts["older_than_train"] == 1
+    assert "older than some in train (see rankmeter.audit): 1" in repr(leave_one_out(late))
+    gap = late.with_columns(time=pl.when(pl.col("item") > 1).then("time"))
+    assert "older_than_train" not in holdout(gap).counts
+
+
+def test_validation_and_targets_are_checked():
+    with pytest.raises(UsageError, match=r"`targets`.*'some'"):
+        temporal(CUT, targets="some")
+    with pytest.raises(UsageError, match="`validation`"):
+        temporal(CUT, validation=1.5)
+    with pytest.raises(DataError, match="leaves nothing in train"):
+        temporal(CUT, at=20, validation=0.9)

@@ -57,10 +57,27 @@ SPLIT_OPTIONS = {
     ("temporal", "ratio"): (["--ratio", "0.5"], 0.5),
     ("temporal", "unit"): (["--unit", "ms"], "ms", ["--at", "1970-01-01T00:00:00.300"],
                            {"at": "1970-01-01T00:00:00.300"}),
+    ("temporal", "targets"): (["--targets", "first"], "first"),
+    ("temporal", "validation"): (["--validation", "0.4"], 0.4),
     ("temporal", "cold_users"): (["--cold-users", "drop"], "drop"),
     ("k-fold", "k"): (["--k", "2"], 2),
     ("k-fold", "over"): (["--over", "interactions"], "interactions", ["--k", "2"], {"k": 2}),
 }  # fmt: skip
+
+
+def test_a_third_part_has_a_file_in_the_folder(workspace):
+    words = ["split", "ratings.csv", "--method", "temporal", "--validation", "0.4"]
+    done = rankmeter(*words, "--output", "parts", "--json")
+    (split,) = done.json["splits"]
+    expected = rm.splits.temporal("ratings.csv", validation=0.4)
+    written = pl.read_csv(split["validation"])
+    assert written.height == expected.validation.height > 0
+    assert split["counts"] == expected.counts
+    refused = rankmeter(*words, "--train", "a.csv", "--test", "b.csv")
+    assert refused.code == 2
+    assert "three parts: name a folder with --output" in refused.err
+    again = rankmeter("split", "ratings.csv", "--method", "temporal", "--output", "parts")
+    assert "holds another split, of which parts/validation.csv" in again.err
 
 
 def test_the_table_above_has_every_option_of_every_method():

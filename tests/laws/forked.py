@@ -164,6 +164,7 @@ def world():
             "Walkthrough": by_frame.show(1),
             "Description": rm.describe(frame()),
             "Across": rm.across({name: {"a": 1.0, "b": 2.0} for name in "xyz"}),
+            "Audit": rm.audit(TIMED, TIMED),
             "LinkQueries": rm.link_queries(TRIPLES),
             "Split": rm.splits.leave_one_out(TIMED),
         },
@@ -191,6 +192,7 @@ OF_DATA = {
     "sample_size": lambda data: rm.sample_size(data, difference=0.1),
     "compare_values": rm.compare_values,
     "across": rm.across,
+    "audit": lambda data: rm.audit(data, data),
     **{f"splits.{name}": call for name, call in rm.splits.SPLITS.items()},
     **{f"baselines.{name}": call for name, call in rm.baselines.BASELINES.items()},
 }

@@ -47,7 +47,7 @@ LAYERS = [
     ["_show", "_across"],
     ["_report", "_explain", "_training"],
     ["splits"],
-    ["baselines", "datasets"],
+    ["baselines", "datasets", "_audit"],
     ["ir_measures", "keras", "pyterrier", "torch"],
     ["_cli"],
     ["__main__", ""],

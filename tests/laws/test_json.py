@@ -65,6 +65,10 @@ COMMANDS = {
     ],
     "describe": ["describe ratings.csv --json", "describe one.csv --json"],
     "split": ["split ratings.csv --method leave-one-out --output parts --json"],
+    "audit": [
+        "audit ratings.csv ratings.csv --json",
+        "audit ratings.csv one.csv a=recs.csv --fail-if leak --json",
+    ],
     "doctor": ["doctor --json"],
     "report": [],
     "schema": [],
@@ -82,6 +86,7 @@ KINDS = {
     "conventions": {"conventions", "convention"},
     "describe": {"description"},
     "split": {"splits"},
+    "audit": {"audit"},
     "doctor": {"machine"},
 }
 
@@ -166,6 +171,7 @@ RESULTS = {
         lambda: rm.across({n: rm.compare({"A": A, "B": B}, T, "ndcg@2 rr") for n in "xy"}),
         lambda: rm.across({n: {"A": 0.5, "B": x} for n, x in zip("xyz", (1, 2, 4), strict=True)}),
     ],
+    "audit": [lambda: rm.audit(A, T), lambda: rm.audit(A, T, {"A": A, "B": B})],
     "description": [lambda: rm.describe({"u": ["a"], "v": ["a"]})],
 }
 

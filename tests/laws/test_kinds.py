@@ -472,3 +472,35 @@ def test_a_result_is_not_a_ranking():
     ):
         with pytest.raises(rm.errors.UsageError, match="Summary is a result, not rankings"):
             ask()
+
+
+SMALL = rm.Sampled([0.5, 0.9, 0.3], [[0.7, 0.1], [0.3, 0.8], [0.1, 0.2]])
+OTHERS_THAN_SAMPLED = {
+    "more negatives": rm.Sampled([0.5, 0.9, 0.3], [[0.7, 0.1, 0.2]] * 3),
+    "ranks among more": rm.Ranks([1, 2, 1], candidates=9),
+    "ranks among how many": rm.Ranks([1, 2, 1]),
+    "grades": rm.Grades([[1], [0, 1], [1]], n_relevant=1),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS_THAN_SAMPLED)
+def test_a_sample_is_compared_with_samples_of_the_same_size_alone(other):
+    ranked = OTHERS_THAN_SAMPLED[other]
+    with pytest.raises(UsageError, match="among sampled candidates cannot be compared"):
+        rm.compare({"small": SMALL, "other": ranked}, None, "rr")
+    results = {name: rm.evaluate(r, None, "rr") for name, r in {"a": SMALL, "b": ranked}.items()}
+    with pytest.raises(UsageError, match="do not answer the same question"):
+        rm.compare(results)
+
+
+def test_a_sample_says_how_many_candidates_there_were():
+    rm.compare({"a": SMALL, "b": rm.Ranks([1, 2, 1], candidates=3)}, None, "rr")
+    scored = rm.evaluate_scores([0.5], None, "rr", negatives=[[0.7, 0.1]])
+    for result in (rm.evaluate(SMALL, None, "rr"), scored):
+        assert "sampled candidates: 2" in repr(result)
+    rm.compare({"a": rm.evaluate(SMALL, None, "rr"), "b": rm.evaluate(SMALL, None, "rr")})
+    lists = rm.evaluate(
+        {0: [0], 1: [0], 2: [0]}, {n: {0} for n in range(3)}, "rr", ties="realistic"
+    )
+    with pytest.raises(UsageError, match="a was ranked among 3 candidates and b among 1"):
+        rm.compare({"a": rm.evaluate(SMALL, None, "rr"), "b": lists})

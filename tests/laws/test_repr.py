@@ -19,6 +19,7 @@ BOTH = rm.compare({"one": LISTS, "two": OTHERS}, TRUTH, "ndcg@2", segments=SEGME
 PUBLIC = {
     "Accumulator": lambda: rm.accumulator("mrr"),
     "Across": lambda: rm.across({"x": BOTH, "y": BOTH}),
+    "Audit": lambda: rm.audit(LISTS, TRUTH, {"one": LISTS, "two": OTHERS}),
     "Comparison": lambda: BOTH,
     "Curve": lambda: BOTH.curve("ndcg@2"),
     "Description": lambda: rm.describe(TRUTH),

@@ -79,6 +79,7 @@ EXAMPLES = {
     "compare_values": lambda: rm.compare_values({"a": np.arange(9.0), "b": np.ones(9)}),
     "across": lambda: rm.across({"x": COMPARED, "y": COMPARED}),
     "across, means": lambda: rm.across({n: {"a": 1.0, "b": float(len(n))} for n in ("x", "xy")}),
+    "audit": lambda: rm.audit(TRUTH, TRUTH),
     "Evaluator": lambda: rm.Evaluator(TRUTH, "rr"),
     "Evaluator.compare": lambda: rm.Evaluator(TRUTH, "rr").compare(BOTH),
     "Evaluator.curve": lambda: rm.Evaluator(TRUTH, "recall").curve(BOTH, 3),

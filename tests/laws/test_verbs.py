@@ -28,6 +28,7 @@ RESULTS = {
     "Walkthrough": lambda: BOTH.show("u1"),
     "Description": lambda: rm.describe(TRUTH),
     "Across": lambda: rm.across({"x": BOTH, "y": BOTH}),
+    "Audit": lambda: rm.audit(TRUTH, TRUTH),
 }
 GAPS = {
     "ValueComparison": {"show", "report"},
@@ -37,6 +38,7 @@ GAPS = {
     "Walkthrough": {"plot", "show", "report", "log"},
     "Description": {"plot", "show", "report", "log"},
     "Across": {"plot", "show", "report", "log"},
+    "Audit": {"plot", "show", "report", "log"},
 }
 
 

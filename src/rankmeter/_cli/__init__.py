@@ -35,6 +35,7 @@ _FIRST = (
     "sample-size",
     "report",
     "explain",
+    "audit",
     "split",
     "baseline",
     "describe",

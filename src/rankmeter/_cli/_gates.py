@@ -67,11 +67,11 @@ class Gate(NamedTuple):
         return f"{_FIGURES[self.figure]} {size}" if self.trips(value) else ""
 
 
-def exit_on_failures(reasons: Iterable[tuple[Gate | ComparisonGate, str]]) -> None:
-    """Exit with code 1 if a gate trips, and say why."""
-    tripped = [(gate, why) for gate, why in reasons if why]
-    for gate, why in tripped:
-        click.echo(to_one_line(f"gate {gate.text!r} tripped: {why}"), err=True)
+def exit_on_failures(reasons: Iterable[tuple[str, str]]) -> None:
+    """Exit with code 1 if a condition holds, and say why: each has a text, empty if it does not."""
+    tripped = [(text, why) for text, why in reasons if why]
+    for text, why in tripped:
+        click.echo(to_one_line(f"gate {text!r} tripped: {why}"), err=True)
     if tripped:
         click.get_current_context().exit(1)
 

@@ -120,7 +120,7 @@ class Outputs:
 
         Lines `before` the result have the values by user. Exits with code 1 if a gate trips.
         """
-        reasons = [(gate, gate.failure_reason(result)) for gate in gates]
+        reasons = [(gate.text, gate.failure_reason(result)) for gate in gates]
         if self.per_user is not None and before is None:
             frames = {self.per_user: result.pieces_by_user, **frames}
         write_frames(frames)

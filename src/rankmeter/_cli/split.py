@@ -43,21 +43,34 @@ def _run_command(
         result = SPLITS[method](read, **options)
     folds = (result,) if isinstance(result, Split) else result
     if output is not None:
-        paths = _fold_paths(Path(output), len(folds), form or _input_format(ratings))
+        names = [*_parts(folds[0])]
+        paths = _fold_paths(Path(output), len(folds), form or _input_format(ratings), names)
         refuse_overwriting([*chain(*paths)], [ratings])
         _refuse_old_parts(Path(output), paths)
     elif len(folds) > 1:
         raise UsageError(f"{method} makes {len(folds)} splits: name a folder with --output")
+    elif folds[0].validation is not None:
+        raise UsageError("with --validation there are three parts: name a folder with --output")
     else:
         paths = [(str(train), str(test))]
-    tables = [part for fold in folds for part in (fold.train, fold.test)]
+    tables = [part for fold in folds for part in _parts(fold).values()]
     frames = dict(zip(chain(*paths), map(read.restore_input_columns, tables), strict=True))
     write_frames(frames, folders=output is not None)
     splits = [
-        {"method": fold.method, "train": train, "test": test, "counts": fold.counts}
-        for fold, (train, test) in zip(folds, paths, strict=True)
+        {
+            "method": fold.method,
+            **dict(zip(_parts(fold), files, strict=True)),
+            "counts": fold.counts,
+        }
+        for fold, files in zip(folds, paths, strict=True)
     ]
     print_result({"splits": splits}, "\n\n".join(map(repr, folds)), as_json=as_json)
+
+
+def _parts(fold: Split) -> dict[str, Any]:
+    """The parts of a split by name."""
+    parts = {"train": fold.train, "test": fold.test}
+    return parts if fold.validation is None else {**parts, "validation": fold.validation}
 
 
 def _check_destinations(
@@ -87,18 +100,19 @@ def _input_format(ratings: str) -> str:
         return "csv"
 
 
-def _fold_paths(folder: Path, n: int, form: str) -> list[tuple[str, str]]:
-    """Name the two files of each fold."""
+def _fold_paths(folder: Path, n: int, form: str, names: list[str]) -> list[tuple[str, ...]]:
+    """Name the files of each fold, one for each part."""
     digits = len(str(n))
     homes = [folder / f"fold-{i:0{digits}}" for i in range(1, n + 1)] if n > 1 else [folder]
-    return [(str(home / f"train.{form}"), str(home / f"test.{form}")) for home in homes]
+    return [tuple(str(home / f"{name}.{form}") for name in names) for home in homes]
 
 
-def _refuse_old_parts(folder: Path, paths: list[tuple[str, str]]) -> None:
+def _refuse_old_parts(folder: Path, paths: list[tuple[str, ...]]) -> None:
     """Refuse old parts next to the new ones: they would look like parts of the same split."""
     present_parts = [
         str(file)
-        for pattern in ("train.*", "test.*", "fold-*/train.*", "fold-*/test.*")
+        for name in ("train.*", "test.*", "validation.*")
+        for pattern in (name, f"fold-*/{name}")
         for file in sorted(folder.glob(pattern))
         if file.suffix.removeprefix(".") in TABLES
     ]

@@ -143,6 +143,10 @@ def _question_differences(
                     "metrics=[…]"
                 )
     yield from _option_differences(a, result.plan, b, other.plan, entries, entries_of_b)
+    if "samples" in (result.plan.data, other.plan.data):
+        from rankmeter._evaluation.samples import different_candidates
+
+        yield from different_candidates(a, result, b, other)
     first, second = (r.scores.users.filter(r.scores.in_truth) for r in (result, other))
     if first.dtype != second.dtype:
         raise IdTypeError("some systems have integers as users and others have text: convert them")
@@ -366,6 +370,10 @@ class Question:
         engine = self.reading.describe_engines(tables.values())
         grouped = dict.fromkeys(filter(None, (t.origin.collapsed for t in tables.values())))
         notes = (*self.notes, *side.notes, *grouped, *unused)
+        if side.train is not None:
+            from rankmeter._engine.side_ids import seen_notes
+
+            notes += seen_notes(side.train, judged)
         if judged.origin.chosen:
             notes += (f"relevant: the rows of {judged.source} with {judged.origin.chosen}",)
         if judged.has_subtopics and any(entry.spec.intent_aware for entry in plan.metrics):

@@ -8,15 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import polars as pl
-
 from rankmeter._choices import Input
-from rankmeter._reading.by_user import IdSeries
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan, resolve_plan
-from rankmeter.errors import DataError, IdTypeError, UsageError
+from rankmeter.errors import UsageError
 from rankmeter.errors._calls import answer_calls_of
-from rankmeter.errors._checks import QUERIES, counted
+from rankmeter.errors._checks import QUERIES
 from rankmeter.metrics import Metric
 
 
@@ -51,6 +48,9 @@ class RankingKind(ABC):
     def check_plan(self, plan: Plan) -> None:  # noqa: B027 - most rankings have all numbers
         """Raise an error if a metric needs a number of candidates that the ranking lacks."""
 
+    def check_beside(self, others: Iterable[RankingKind]) -> None:  # noqa: B027 - most have all
+        """Raise an error if numbers of the others cannot be compared with those of the ranking."""
+
 
 def resolve_plan_of_systems(
     metrics: str | Metric | Iterable[str | Metric],
@@ -72,6 +72,8 @@ def resolve_plan_of_systems(
     ]
     if not kinds:
         return resolve_plan(metrics, like=like, choices=choices)
+    for rankings in kinds:
+        rankings.check_beside(kinds)
     data, name = kinds[0].data, type(kinds[0]).__name__
     plan = resolve_plan_of_data(metrics, like, choices, data)
     for entry in plan.metrics:
@@ -127,26 +129,6 @@ def truth_of_systems(systems: Mapping[str, object], truth: object) -> object:
             f"{name} ({first.source}) has its own ground truth and {other} has none: they cannot "
             "be compared"
         )
-    return functools.reduce(_merge_same_truth, tables.values())
+    from rankmeter._rankings.own_truth import merge_same_truth
 
-
-def _merge_same_truth(first: Table, second: Table) -> Table:
-    """Merge the judgments of two tables whose relevant items must be the same."""
-    frames = [table.frame for table in (first, second)]
-    if frames[0].schema != frames[1].schema:
-        raise IdTypeError("The user ids of all systems must be of one type: integers or strings.")
-    empty = [table.empty_users.to_series() for table in (first, second)]
-    if frames[0].equals(frames[1]) and empty[0].equals(empty[1]):
-        return first
-    relevant = [frame.filter(pl.col("gain") > 0).sort("user", "item") for frame in frames]
-    if not relevant[0].equals(relevant[1]):
-        sizes = [len(table.users.to_series().unique()) for table in (first, second)]
-        different = f"{sizes[0]:,} and {counted(sizes[1], 'user')}" if sizes[0] != sizes[1] else ""
-        raise DataError(
-            f"the systems have different relevant items{different and f' ({different})'}: compare "
-            "the same queries in the same order, or name them by users="
-        )
-    judgments = pl.concat(frames).unique(maintain_order=True)
-    users = pl.concat(empty).unique()
-    users = users.filter(~users.is_in(judgments["user"].implode()))
-    return replace(first.with_rows(judgments), empty_users=IdSeries(users))
+    return functools.reduce(merge_same_truth, tables.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ import polars as pl
 from rankmeter._engine.counted import refuse_unknown_candidates
 from rankmeter._evidence.hits import IntArray
 from rankmeter._rankings.kind import RankingKind
+from rankmeter._rankings.own_truth import NOT_COMPARABLE
 from rankmeter._rankings.queries import CountedRows, Queries
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, count_distinct, to_series
@@ -152,6 +153,8 @@ class _CountedQueries(RankingKind):
         frame = self._frame_of_items(to_series(np.zeros(n), "score"))
         rows = CountedRows(frame, functools.partial(_count_again, self, tolerance))
         facts = {name: n for name, n in self.queries.facts.items() if name == "mean_ranks"}
+        if self.data == "samples":
+            facts["sampled_candidates"] = int(self.queries.counts.n_ranked.max(initial=1)) - 1
         counts = {"rows": n, **facts, **self._facts}
         origin = Origin(type(self).__name__, counts=counts, words=QUERIES)
         return Table(rows, "score", self.users.take(np.zeros(0, dtype=np.int64)), origin)
@@ -213,6 +216,20 @@ class Sampled(_CountedQueries):
     def __init__(self, positives: Any, negatives: Any, *, users: Any = None) -> None:
         self.positives, self.negatives = _load_if_path(positives), _load_if_path(negatives)
         super().__init__(count_samples(self.positives, self.negatives, CountRequest()), users)
+
+    def check_beside(self, others: Iterable[RankingKind]) -> None:
+        sizes = np.sort(self.queries.counts.n_ranked)
+        for other in others:
+            if not isinstance(other, _CountedQueries) or not other.queries.sized:
+                what = f"{type(other).__name__} does not say among how many it was ranked"
+                if isinstance(other, Ranks):
+                    what += ", rm.Ranks(…, candidates=…)"
+            elif np.array_equal(sizes, np.sort(other.queries.counts.n_ranked)):
+                continue
+            else:
+                most = (int(n.max(initial=1)) for n in (sizes, other.queries.counts.n_ranked))
+                what = "one was ranked among {:,} candidates and the other among {:,}".format(*most)
+            raise UsageError(f"{NOT_COMPARABLE}: {what}")
 
     def count(self, *, single: bool, tolerance: tuple[float, float]) -> Queries:
         if not single and not any(tolerance):

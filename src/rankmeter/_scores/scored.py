@@ -425,6 +425,9 @@ def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float])
     remarks = query_remark(plan, queries.facts)
     if plan.data == "ranks" and not all(_is_of_ranks(entry.spec) for entry in plan.metrics):
         remarks.append("each rank is a query with one relevant item (several of a user: Positions)")
+    if plan.data == "samples":
+        most = int(queries.counts.n_ranked.max(initial=1))
+        remarks.append(f"sampled candidates: {most - 1:,}")
     if tied and not queries.facts.get("mean_ranks"):
         remarks.insert(0, tie_bounds_note(plan, lambda plan: score_queries(plan, queries), tied, n))
     if any(tolerance):

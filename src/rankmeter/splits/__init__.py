@@ -10,6 +10,7 @@ column of the input (the roles under the names user, item, rating and time, and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Literal
 
@@ -20,7 +21,14 @@ from numpy.typing import NDArray
 from rankmeter._reading.read import Interactions
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._calls import answers_calls
-from rankmeter.errors._checks import brief, check_choice, check_flag, check_fraction, check_integer
+from rankmeter.errors._checks import (
+    brief,
+    check_choice,
+    check_flag,
+    check_fraction,
+    check_integer,
+    check_seed,
+)
 from rankmeter.splits._chance import draw_random_bits
 from rankmeter.splits._clock import Clock, Unit, rounded_share
 from rankmeter.splits._split import Split, split_rows
@@ -35,6 +43,9 @@ Ties = Literal["item", "random"]
 
 Cold = Literal["keep", "drop"]
 """What happens to test interactions with a cold user or item, which train does not contain."""
+
+Targets = Literal["all", "first", "last", "random"]
+"""Which interactions of a user after the cut are in the test part."""
 
 Over = Literal["users", "interactions"]
 """What is dealt to folds."""
@@ -247,6 +258,9 @@ def temporal(
     at: float | str | date | datetime | None = None,
     ratio: float | None = None,
     unit: Unit | None = None,
+    targets: Targets = "all",
+    validation: float | None = None,
+    seed: int = 0,
     cold_users: Cold = "keep",
     cold_items: Cold = "keep",
     columns: dict[str, str] | None = None,
@@ -266,6 +280,15 @@ def temporal(
     unit : {"s", "ms", "us", "ns"}, optional
         Unit of times that are numbers, counted since 1970. Default: seconds or, if a time would be
         after the year 9999, the first of the others for which none is.
+    targets : {"all", "first", "last", "random"}
+        Which interactions of each user after the cut are in test: all, or one. The others are in
+        no part and are counted. After ``"last"`` or ``"random"`` a model has not seen what the user
+        did since the cut.
+    validation : float, optional
+        The share of the interactions before the cut, the latest of them, for `Split.validation`
+        instead of train: cut and chosen as test is, so that options can be chosen without test.
+    seed : int
+        Seed of random targets.
     cold_users, cold_items : {"keep", "drop"}
         Keep or drop test interactions with a user or an item that train does not contain.
     columns : dict of str to str, optional
@@ -285,7 +308,9 @@ def temporal(
     Notes
     -----
     Of n interactions the latest ⌊ratio · n + 1/2⌋ are held out, and with them any others that
-    happened at the same time as the first of these: no time is on both sides.
+    happened at the same time as the first of these: no time is on both sides. Targets: Gusak,
+    Volodkevich, Klenitskiy, Vasilev and Frolov, RecSys 2025. Of several first or last interactions
+    at the same time the greater item is later.
 
     Examples
     --------
@@ -296,12 +321,22 @@ def temporal(
     [(1, 6, 30), (2, 7, 30)]
     >>> temporal(ratings, at=20).method
     "temporal(at=20, cold_users='keep', cold_items='keep'), cut at 20"
+
+    Of what is before the cut, the later half is for validation.
+
+    >>> split = temporal(ratings, at=30, targets="first", validation=0.5)
+    >>> [part.rows() for part in (split.train, split.validation, split.test)]
+    [[(1, 5, 10)], [(2, 5, 20)], [(1, 6, 30), (2, 7, 30)]]
     """
     if at is not None and ratio is not None:
         raise UsageError(
             f"pass either `at` or `ratio`, not both: got {brief(at)} and {brief(ratio)}"
         )
     portion = check_fraction("ratio", 0.2 if ratio is None else ratio)
+    check_choice("targets", targets, Targets)
+    if validation is not None:
+        check_fraction("validation", validation)
+    check_seed(seed)
     check_choice("cold_users", cold_users, Cold)
     check_choice("cold_items", cold_items, Cold)
     read = Interactions.read(data, columns=columns)
@@ -309,10 +344,28 @@ def temporal(
     clock = Clock.of(frame, needed_by="temporal", unit=unit)
     cut = clock.start_of_last_share(portion) if at is None else clock.to_tick(at)
     options: dict[str, Any] = {"ratio": portion} if at is None else {"at": at}
-    options |= {"unit": unit, "cold_users": cold_users, "cold_items": cold_items}
-    test = np.asarray(clock.ticks >= cut)
+    options |= {"unit": unit, "targets": None if targets == "all" else targets}
+    options |= {"validation": validation, "seed": seed if targets == "random" else None}
+    options |= {"cold_users": cold_users, "cold_items": cold_items}
     method = f"{_format_call('temporal', options)}, cut at {clock.format_time(cut)}"
-    return split_rows(read, test, method=method, cold_items=cold_items, cold_users=cold_users)
+    before = np.asarray(clock.ticks < cut)
+    test, between = ~before, None
+    if validation is not None and before.any():
+        earlier = replace(clock, ticks=clock.ticks[before]).start_of_last_share(validation)
+        between = before & (clock.ticks >= earlier)
+        before &= ~between
+    counts = {}
+    if targets != "all":
+        after = len(before) - int(before.sum())
+        test = _choose_targets(frame, test, clock, targets, seed)
+        if between is not None:
+            between = _choose_targets(frame, between, clock, targets, seed)
+        kept = int(test.sum()) + (0 if between is None else int(between.sum()))
+        counts = {"other_interactions": after - kept}
+    return split_rows(
+        read, test, method=method, cold_items=cold_items, cold_users=cold_users, counts=counts,
+        in_validation=between, in_train=before,
+    )  # fmt: skip
 
 
 @answers_calls
@@ -430,6 +483,25 @@ def _choose_test_rows_per_user(
         first = cut[(n_test > 0) & (n_test < history)]
         counts["tied_users"] = int((when[order[first]] == when[order[first - 1]]).sum())
     return test, counts
+
+
+def _choose_targets(
+    frame: pl.DataFrame, rows: NDArray[np.bool_], clock: Clock, targets: str, seed: int
+) -> NDArray[np.bool_]:
+    """Choose one of some rows of each user."""
+    part, numbers = frame.filter(pl.Series(rows)), np.flatnonzero(rows)
+    key = (
+        draw_random_bits(seed, part["user"], part["item"])
+        if targets == "random"
+        else clock.ticks[rows]
+    )
+    order = _sorted_row_numbers(part, part["user"], key)
+    if targets == "last":
+        order = order[::-1]
+    first = part["user"].gather(order).is_first_distinct().to_numpy()
+    chosen = np.zeros(frame.height, dtype=np.bool_)
+    chosen[numbers[order[first]]] = True
+    return chosen
 
 
 def _choose_test_rows_overall(

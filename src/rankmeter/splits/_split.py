@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from rankmeter._reading.read import Interactions
 from rankmeter._reading.table import Frame
-from rankmeter.errors import DataError
+from rankmeter.errors import DataError, InvalidValueError
 from rankmeter.errors._checks import counted
+from rankmeter.splits._clock import Clock
 
 
 def html_title(text: str) -> str:
@@ -53,7 +55,11 @@ class Split:
         those with an item or a user that train does not contain (``cold_item_interactions``,
         ``cold_user_interactions``) and those that were left out of both parts because of it
         (``dropped_interactions``); those of a pair (user, item) that is also in train
-        (``seen_in_train``). Some methods add ``short_users`` and ``tied_users``.
+        (``seen_in_train``); with times, those with a later interaction in train
+        (``older_than_train``). Some methods add ``short_users``, ``tied_users`` and
+        ``other_interactions``.
+    validation : polars.DataFrame or pandas.DataFrame, optional
+        Interactions between train and test, to choose options on, from `temporal`.
 
     Notes
     -----
@@ -81,9 +87,11 @@ class Split:
     test: Frame
     method: str
     counts: dict[str, int]
+    validation: Frame | None = None
 
     def __repr__(self) -> str:
-        table = ["{:8}{:>13}{:>9}{:>9}".format(*row) for row in self._size_rows()]
+        lead = "{:8}" if self.validation is None else "{:11}"
+        table = [f"{lead}{{:>13}}{{:>9}}{{:>9}}".format(*row) for row in self._size_rows()]
         remarks = [f"{text}: {n}" for text, n in self._remark_rows()]
         return "\n".join([f"Split by {self.method}", *table, *remarks])
 
@@ -96,7 +104,8 @@ class Split:
         kinds = ("interactions", "users", "items")
         sizes = (
             (part, *(f"{self.counts[f'{part}_{kind}']:,}" for kind in kinds))
-            for part in ("train", "test")
+            for part in ("train", "validation", "test")
+            if f"{part}_interactions" in self.counts
         )
         return [("", *kinds), *sizes]
 
@@ -110,7 +119,10 @@ _REMARKS = {
     "cold_item_interactions": "test interactions with an item that train does not contain",
     "cold_user_interactions": "test interactions with a user that train does not contain",
     "dropped_interactions": "test interactions left out because of that",
+    "dropped_validation_interactions": "the same of validation",
     "seen_in_train": "test interactions that the user also has in train",
+    "older_than_train": "test interactions older than some in train (see rankmeter.audit)",
+    "other_interactions": "interactions after a cut that are in no part (targets)",
 }
 
 
@@ -122,10 +134,16 @@ def split_rows(
     cold_items: str = "keep",
     cold_users: str = "keep",
     counts: dict[str, int] | None = None,
+    in_validation: NDArray[np.bool_] | None = None,
+    in_train: NDArray[np.bool_] | None = None,
 ) -> Split:
-    """Split the rows, drop cold users and items if requested, and count rows, users and items."""
+    """Split the rows, drop cold users and items if requested, and count rows, users and items.
+
+    Without `in_train`, all rows that are not in the test part are in train.
+    """
     frame = read.frame
-    train, held = frame.filter(pl.Series(~in_test)), frame.filter(pl.Series(in_test))
+    in_train = ~in_test if in_train is None else in_train
+    train, held = frame.filter(pl.Series(in_train)), frame.filter(pl.Series(in_test))
     if not train.height or not held.height:
         longest = frame["user"].value_counts()["count"].to_numpy().max(initial=0)
         raise DataError(
@@ -134,10 +152,13 @@ def split_rows(
             f"{counted(frame['user'].n_unique(), 'user')}, at most {longest} per user; "
             f"change how much is held out"
         )
-    cold_item, cold_user = (
-        ~held[name].is_in(train[name].unique().implode()) for name in ("item", "user")
-    )
-    dropped = (cold_item & (cold_items == "drop")) | (cold_user & (cold_users == "drop"))
+    known = {name: train[name].unique().implode() for name in ("item", "user")}
+
+    def cold_and_dropped(part: pl.DataFrame) -> tuple[pl.Series, pl.Series, pl.Series]:
+        item, user = (~part[name].is_in(ids) for name, ids in known.items())
+        return item, user, (item & (cold_items == "drop")) | (user & (cold_users == "drop"))
+
+    cold_item, cold_user, dropped = cold_and_dropped(held)
     test = held.filter(~dropped)
     if not test.height:
         raise DataError(
@@ -145,7 +166,16 @@ def split_rows(
             "a user that train does not contain: keep cold ones, or hold out fewer"
         )
     sizes = {"interactions": frame.height, "users": frame["user"].n_unique()}
-    for name, part in (("train", train), ("test", test)):
+    parts, validation = {"train": train, "test": test}, None
+    if in_validation is not None:
+        chosen = np.flatnonzero(in_validation)
+        between = frame.filter(pl.Series(in_validation))
+        left_out = cold_and_dropped(between)[2]
+        parts["validation"] = between.filter(~left_out)
+        kept = chosen[(~left_out).to_numpy()]
+        validation = read.to_input_kind(parts["validation"], kept)
+        sizes["dropped_validation_interactions"] = int(left_out.sum())
+    for name, part in parts.items():
         sizes[f"{name}_interactions"] = part.height
         sizes[f"{name}_users"] = part["user"].n_unique()
         sizes[f"{name}_items"] = part["item"].n_unique()
@@ -154,7 +184,19 @@ def split_rows(
         "cold_user_interactions": int(cold_user.sum()),
         "dropped_interactions": int(dropped.sum()),
         "seen_in_train": held.join(train, on=["user", "item"], how="semi").height,
+        **_count_older(frame, in_test, in_train),
     }
     rows = np.flatnonzero(in_test)[(~dropped).to_numpy()]
-    handed_out = read.to_input_kind(train, np.flatnonzero(~in_test)), read.to_input_kind(test, rows)
-    return Split(*handed_out, method, {**sizes, **(counts or {}), **cold})
+    handed_out = read.to_input_kind(train, np.flatnonzero(in_train)), read.to_input_kind(test, rows)
+    return Split(*handed_out, method, {**sizes, **(counts or {}), **cold}, validation)
+
+
+def _count_older(
+    frame: pl.DataFrame, in_test: NDArray[np.bool_], in_train: NDArray[np.bool_]
+) -> dict[str, int]:
+    """Count the test rows that are older than some row of train; nothing without all times."""
+    if "time" in frame.columns:
+        with suppress(InvalidValueError):
+            ticks = Clock.of(frame, needed_by="split").ticks
+            return {"older_than_train": int((ticks[in_test] < ticks[in_train].max()).sum())}
+    return {}
