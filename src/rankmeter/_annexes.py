@@ -33,7 +33,7 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
         ],
         "needs": [],
     },
-    "audit": {"folders": ["_audit", "_cli/audit.py"], "needs": ["splits"]},
+    "audit": {"folders": ["_audit", "_cli/audit.py"], "needs": ["scores", "splits"]},
     "testing": {"folders": ["testing"], "needs": []},
     "adapters": {"folders": ["ir_measures.py", "pyterrier.py"], "needs": []},
     "trec_eval": {

@@ -484,7 +484,7 @@ def test_a_tool_says_that_its_long_ties_have_no_order():
     said = {name for name, result in found.items() if "unlike ranx: its sort of" in f"{result}"}
     assert said == {"long"}
     both = rm.compare({"tied": tied, "untied": LONG}, ONE, "rr", like="ranx")
-    assert "unlike ranx (tied): its sort of" in f"{both}"
+    assert "tied: unlike ranx: its sort of" in f"{both}"
 
 
 def test_a_tool_says_what_it_does_with_negative_gains():

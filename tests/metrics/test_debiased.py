@@ -133,7 +133,7 @@ def test_the_effective_sample_size_is_shown_and_a_small_one_warns():
     entry = result.plan["ips@2"]
     size, n = result.scores.effective_size(entry)
     assert (size, n) == (pytest.approx(13**2 / (1 + 4 + 16 + 4 + 16)), 5)
-    assert "effective sample size" in repr(result)
+    assert "effective sample size" in repr(result.details())
     users = 50
     lists = {f"u{n}": ["a"] for n in range(users)}
     truth = {user: {"a"} for user in lists} | {"u0": {"b"}}

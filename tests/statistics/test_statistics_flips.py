@@ -174,7 +174,7 @@ class TestSegments:
             spread_of_mean(gained[~cold]),
         ]
         assert (one.statistic, one.p) == heterogeneity_test(steadied)
-        assert "not the same for all segments: better in warm" in str(found.headline())
+        assert "not the same for all segments: better in warm" in repr(found).splitlines()
         shops = {n: "sold in all shops" if one == "warm" else one for n, one in labels.items()}
         told = rm.compare_values(values, segments=shops, baseline="old", scale=(0, 1)).headline()
         assert "not the same for all segments: better in sold in all shops" in str(told)

@@ -541,6 +541,9 @@ class Compared(Logged):
         s = self.settings
         first, last = self._notes_after_test_and_dropped()
         notes = [*self.legend(), *first, *self._contender_notes(), *self._undecidable_notes()]
+        d = self.verdict_on(self.labels[0]).difference
+        if d is not None and self.heterogeneity and (said := differing_segments_clause(self, d)):
+            notes.append(said)
         notes += [
             f"{label}: {count_users(n)} not common to all systems"
             for label, n in self.dropped.items()
