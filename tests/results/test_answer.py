@@ -192,3 +192,9 @@ def test_commands_print_the_answer_and_all_of_it_on_request(tmp_path):
     refused = rankmeter("compare", *names, "-m", "mrr", "--details", "--json")
     assert refused.code == 2
     assert "--details is for tables and Markdown" in refused.err
+
+
+def test_an_answer_uses_the_words_of_the_result():
+    result = rm.evaluate_ranks([1, 2, 4], "mrr")
+    assert "queries" in result.answer().to_text()
+    assert "users" not in result.answer().to_text()

@@ -426,6 +426,7 @@ class Compared(Logged):
         rows, x, y = self.by_metric[metric].paired_values(*columns)
         return self.users[rows], x, y
 
+    @use_words_of_result
     def answer(self) -> Answer:
         """The headline, the means, the notes that change a decision, and the rest on request."""
         from rankmeter._results.answer import Answer, Part

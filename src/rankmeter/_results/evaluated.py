@@ -230,6 +230,7 @@ class Evaluated(Logged):
         up = entry.spec.increasing
         return mean_headline(e, values, self.confidence, random, increasing=up)
 
+    @use_words_of_result
     def answer(self, digits: int = 4) -> Answer:
         """The headline, the means, the notes that change a decision, and the rest on request."""
         from rankmeter._results.answer import Answer
