@@ -34,12 +34,14 @@ from fuzz.readers import dataset, typed
 from rankmeter.errors import RankmeterError
 
 MADE = {
-    "Accumulator", "Comparison", "Curve", "Description", "Estimate", "Explanation", "LinkQueries",
+    "Accumulator", "Across", "Audit", "Collapsed",
+    "Comparison", "Curve", "Description", "Estimate", "Explanation", "LinkQueries",
     "Metric", "Plan", "SampleSize", "Split", "Summary", "ValueComparison", "Walkthrough",
 }  # fmt: skip
 """Classes whose instances rankmeter makes: only their methods are called."""
 INTERNAL = {
-    "check_plan", "count", "group_rows", "label", "marks", "means_of", "moved_users", "paired",
+    "check_beside", "check_plan", "count", "legend", "open",
+    "significance_note", "group_rows", "label", "marks", "means_of", "moved_users", "paired",
     "places", "read", "scored", "verdict_on", "errors", "metrics", "testing", "movielens",
     "movielens_items",
 }  # fmt: skip
@@ -320,7 +322,14 @@ def _log(world: World) -> Any:
     return {u: [*world.items.values()] for u in world.users.values()}
 
 
+def _across(world: World) -> Any:
+    return rm.across({name: _comparison(world) for name in "abc"}, same_users=False)
+
+
 INSTANCES: dict[str, Callable[[World], Any]] = {
+    "Across": _across,
+    "Audit": lambda world: rm.audit(_log(world), {u: ["other"] for u in world.users.values()}),
+    "Collapsed": lambda _: rm.collapse({1: ["a#1", "b#1"]}, "before:#"),
     "Accumulator": _accumulator,
     "Comparison": _comparison,
     "Curve": _curve,
@@ -383,7 +392,10 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     NUMBERS), **dict.fromkeys(["depth", "digits", "factors", "indent", "k", "max_k", "memory",
     "min_history", "n", "n_items", "n_per_user", "n_permutations", "n_tastes", "n_users",
     "neighbours", "resamples", "seed", "size", "step"], COUNTS),
-    **dict.fromkeys(["bugs", "exclude_seen", "intervals", "per_user", "target_ids"], FLAGS),
+    **dict.fromkeys(["bugs", "exclude_seen", "intervals", "per_user", "target_ids",
+    "same_users"], FLAGS), "differences": _some(None, ()),
+    "targets": _some("all", "first", "last", "random"), "validation": _some(None, 0.5, 1),
+    "rule": _some("before:#", "regex:(.)", {"a": "b"}, "x", 1, None),
     **dict.fromkeys(
     ["baseline", "system", "against", "caption", "label", "name", "prefix", "run_id", "key"], TEXTS,
     ), **dict.fromkeys(["segments", "clusters", "groups"], lambda world: world.draw.choice(

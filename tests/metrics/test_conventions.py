@@ -298,7 +298,7 @@ class TestChoices:
             result = rm.evaluate(form, self.TRUTH, "cg", relevant=3, gains="reached")
             assert result.per_user.rows() == [("ann", 4.0)]
         assert result.counts["users_in_truth"] == 3
-        assert "relevant >0 of users with >=3" in repr(result)
+        assert "for users with a gain of at least 3" in repr(result)
 
     def test_items_without_a_positive_score_may_be_no_hits(self):
         """torchmetrics: they keep their ranks, and relevant items still count as relevant."""

@@ -176,8 +176,8 @@ class TestSegments:
         assert (one.statistic, one.p) == heterogeneity_test(steadied)
         assert "not the same for all segments: better in warm" in repr(found).splitlines()
         shops = {n: "sold in all shops" if one == "warm" else one for n, one in labels.items()}
-        told = rm.compare_values(values, segments=shops, baseline="old", scale=(0, 1)).headline()
-        assert "not the same for all segments: better in sold in all shops" in str(told)
+        told = rm.compare_values(values, segments=shops, baseline="old", scale=(0, 1))
+        assert "not the same for all segments: better in sold in all shops" in repr(told)
         unknown = rm.compare_values(values, segments=labels, baseline="old").heterogeneity[0]
         assert unknown.p == pytest.approx(one.p)  # the span is that of the values
         alike = {"new": np.where(cold, 0.3, gained), "old": np.zeros(350)}

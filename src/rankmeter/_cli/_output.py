@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
 from rankmeter._cli._command import CommandOption
 from rankmeter._cli._terminal import print_answer
 from rankmeter._files import open_replacement
-from rankmeter._results.result import Logged
 from rankmeter._results.wording import to_json_value
 from rankmeter.errors import UsageError
 
+if TYPE_CHECKING:
+    from rankmeter._results.result import Logged
+
 T = TypeVar("T")
-R = TypeVar("R", bound=Logged)
+R = TypeVar("R", bound="Logged")
 
 
 class Formats(Generic[T]):
