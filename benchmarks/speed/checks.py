@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from types import FunctionType
 
 GROUPS = {
@@ -98,4 +99,5 @@ def _clock(function: FunctionType, group: str, spent: dict[str, float], inside: 
 
 
 def _modules() -> list:
+    import_module("rankmeter._reading.lists")  # which is imported with the first list
     return [module for name, module in sys.modules.items() if name.startswith("rankmeter.")]

@@ -523,10 +523,9 @@ def test_demo_makes_ratings_up_where_none_are_installed(workspace, monkeypatch):
 
 def test_demo_ends_with_a_comparison_and_its_report(demo):
     folder, done = demo
-    winner = "item-knn beats popularity on ndcg@10 by 54.4%"
+    winner = "item-knn beats popularity on ndcg@10 by 54.4%. item-knn reaches 0.2203"
     told = " ".join(done.out.split())
-    clause = "not the same for all segments: no difference shown in cold: 0 interactions"
-    assert f"{winner}; {clause}." in told
+    assert winner in told
     assert done.out.endswith(f"the report is {folder / 'report.html'}: open it in a browser\n")
     assert "Pulp Fiction (1994)" in (folder / "report.html").read_text("utf-8")
     told = rankmeter("report", "--read", folder / "report.html", "--json").json

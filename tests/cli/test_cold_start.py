@@ -88,7 +88,7 @@ def test_the_process_ends_as_every_other(folder):
     """What was registered for the exit is done, and objects are taken apart."""
     code = f"class Kept:\n def __del__(self): print('taken apart')\nkept = Kept()\n{SHOW}\n{RUN}"
     done = python(code, "evaluate", "tiny.csv", "truth.csv", "-m", "ndcg@10")
-    assert done.stdout.startswith("metric")
+    assert done.stdout.startswith("ndcg@10 is ")
     assert "rankmeter._cli.evaluate" in done.stderr
     assert done.stdout.endswith("taken apart\n")
 

@@ -191,6 +191,7 @@ OF_DATA = {
     "by_popularity": lambda data: rm.by_popularity(data, data, bins=1),
     "sample_size": lambda data: rm.sample_size(data, difference=0.1),
     "compare_values": rm.compare_values,
+    "collapse": lambda data: rm.collapse(data, {"a": "A", "b": "B", "c": "C"}).frame,
     "across": rm.across,
     "audit": lambda data: rm.audit(data, data),
     **{f"splits.{name}": call for name, call in rm.splits.SPLITS.items()},

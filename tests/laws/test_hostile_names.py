@@ -77,7 +77,7 @@ def test_markdown_of_ordinary_tables_is_readable():
     assert table.to_markdown().splitlines()[2:] == [
         "| ndcg@10 | [0.1, 0.2] |",
         "",
-        "convention x (y)",
+        "- convention x (y)",
     ]
 
 

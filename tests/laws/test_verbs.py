@@ -1,6 +1,7 @@
 """All results have the same verbs, and the gaps are in one table."""
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -60,7 +61,10 @@ VERBS = {
     "show": (lambda result, _: result.show("u1"), repr),
     "report": (report, lambda made: made.index("<!doctype html>")),
     "log": (lambda result, _: result.log(print), bool),
-    "_repr_html_": (lambda result, _: result._repr_html_(), lambda made: made.index("<table")),
+    "_repr_html_": (
+        lambda result, _: result._repr_html_(),
+        lambda made: re.search("<table|<svg", made)[0],
+    ),
 }
 
 

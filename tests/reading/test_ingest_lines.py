@@ -808,7 +808,7 @@ def test_contradictions_are_notes_of_the_result_and_the_score_decides(tmp_path):
     assert "ranks against the scores, which decide: 5,700" in result.notes
     path.write_text(run_lines([(f"q{i}", f"d{k}", k, 1) for i in range(300) for k in (1, 2)]))
     noted = evaluate(str(path), {f"q{i}": ["d2"] for i in range(300)}, "rr").notes
-    assert "hits tied in score: 300 (item); rows tied in score whose ranks differ: 300" in noted
+    assert any(note.endswith("; rows tied in score whose ranks differ: 300") for note in noted)
 
 
 @pytest.mark.parametrize("ranks", [[1, 2, 3], [0, 1, 2], ["-", "-", "-"], [1, 1, 1], [1, 5, 9]])
