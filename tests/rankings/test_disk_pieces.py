@@ -436,7 +436,7 @@ def test_users_with_many_rows_are_divided_again_and_one_above_the_memory_is_name
     assert sorted(heights.tolist())[-3:] == [400, 400, 400]  # each alone
     wanted = Memory().open(judged, {"": read_rankings(frame)}).run(plan)[""]
     assert_same(Memory().open(judged, cut).run(plan)[""], wanted)
-    with pytest.raises(NotEnoughMemoryError, match=r"user 60 has 400 rows, .* such as a filler"):
+    with pytest.raises(NotEnoughMemoryError, match=r"user 6\d has 400 rows, .* such as a filler"):
         cut_into_parts(tables, 250 * 399, rows=50)
 
 

@@ -149,7 +149,8 @@ class ParquetFiles:
                 self.path, error
             ) from error
         # Row groups are parts of a column, and numbers in parts would be copied at each use.
-        return pl.DataFrame([ids.rechunk() if ids.dtype.is_numeric() else ids for ids in frame])
+        joined = (ids.rechunk() if ids.dtype.is_numeric() else ids for ids in frame)
+        return pl.DataFrame({ids.name: ids for ids in joined})
 
 
 def _merge_small_groups(groups: Sequence[int], size: int) -> Iterator[int]:

@@ -93,7 +93,8 @@ class Cluster:
         rows = reduce(lambda one, other: one.unionByName(other), self._rows(query))
         cut = rows.repartition(max(n_parts, few), "user")
         with catch_warnings(), _python_of_driver(query.data.sparkSession):
-            filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+            for said in ("PySpark does not yet fully support pandas", "distutils Version classes"):
+                filterwarnings("ignore", message=said)
             work = cut.mapInArrow(self._work(plan), "result binary")  # without pandas
         measured = query.collect(work)
         results = [pickle.loads(result) for result in measured["result"]]  # noqa: S301 - of our own

@@ -102,10 +102,10 @@ def _count_filled_lists(filler: Any, table: Table, *, alone: bool = False) -> in
     if not is_filler.any():
         return 0
     if table.order == "score":
-        is_lowest = pl.col("score") == pl.col("score").min().over("user")
-        end = is_lowest & pl.col("f")
+        lowest = pl.col("score") == pl.col("score").min().over("user")
+        frame, end = frame.with_columns(lowest=lowest), pl.col("lowest") & pl.col("f")
         if alone:
-            end &= is_lowest.sum().over("user") == 1
+            end &= pl.col("lowest").sum().over("user") == 1
     else:
         end = pl.col("f").cast(pl.Int8).reverse().cum_min().reverse().over("user") == 1
     users = frame.with_columns(is_filler).with_columns(end=end)
