@@ -64,7 +64,8 @@ def tests_pass_without(name, options):
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfE", *options]
             + ["--junit-xml", str(root / "ran.xml")],
             cwd=root,
-            env={**os.environ, "PYTHONPATH": str(root / "src")},
+            # Where CI is set a skipped test fails the run.
+            env={**os.environ, "PYTHONPATH": str(root / "src"), "CI": ""},
             check=False,
         )
         cases = [*ET.parse(root / "ran.xml").iter("testcase")]
