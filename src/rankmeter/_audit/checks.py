@@ -181,7 +181,7 @@ def full_cutoff(k: int, negatives: int, n_items: int) -> int:
 
 
 def check_systems(parts: Parts, systems: Mapping[str, pl.DataFrame]) -> Iterator[Finding]:
-    """Find users for whom two systems had different candidates, or lists of different lengths."""
+    """Find users with other candidates in two systems, or with lists of other lengths."""
     asked = parts.asked.select("user").unique()
     lists = {
         name: ranked.select(_PAIR).join(asked, on="user", how="semi").unique()

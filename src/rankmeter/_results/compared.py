@@ -249,6 +249,11 @@ class Compared(Logged):
             Those of which at most n - 1 systems are shown to be better. With the confidence of the
             result the n best are among them, for every n together.
 
+        Raises
+        ------
+        UsageError
+            If `n` is not an integer ≥ 1, or the metric was not compared.
+
         Examples
         --------
         >>> import rankmeter as rm
