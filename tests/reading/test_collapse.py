@@ -231,3 +231,16 @@ def test_what_has_no_items_cannot_be_collapsed():
         rm.collapse({"q": ["a"]}, ["a"])
     with pytest.raises(UsageError, match="Summary is a result: pass its rankings"):
         rm.collapse(rm.evaluate({"q": ["a"]}, {"q": ["a"]}), "#")
+
+
+@pytest.mark.parametrize("word", ["x", "before", "document", "regex", "# "])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda word: rm.collapse({1: ["a#1"]}, word),
+        lambda word: rm.evaluate({1: ["a#1"]}, {1: ["a"]}, "rr", collapse=word),
+    ],
+)
+def test_a_word_that_is_no_rule_and_no_file_is_an_error_that_names_the_rules(word, call):
+    with pytest.raises(UsageError, match=r"`collapse` must be 'before:TEXT', 'regex:PATTERN'"):
+        call(word)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -218,7 +219,7 @@ def _read_part_table(data: object) -> tuple[pl.DataFrame, str]:
     """Read the table of items and their wholes; return the table and its source."""
     if isinstance(data, Mapping):
         read = Columns.of({"part": [*data], "document": [*data.values()]}, "a mapping")
-    elif has_accepted_form(data) and not isinstance(data, list | tuple):
+    elif has_accepted_form(data) and not (isinstance(data, list | tuple) or _is_word(data)):
         read = read_columns(data, "items")
     else:
         expected = "'before:TEXT', 'regex:PATTERN', or a mapping, frame or file from part to whole"
@@ -235,6 +236,11 @@ def _read_part_table(data: object) -> tuple[pl.DataFrame, str]:
     whole_ids = to_ids(rows.columns["whole"], "item", rows.source, untyped=rows.untyped)
     table = pl.DataFrame([rows.keys, whole_ids.alias("whole")])
     return table.unique(maintain_order=True), rows.source
+
+
+def _is_word(data: object) -> bool:
+    """Whether text names no file: it has no ending, and there is none of this name."""
+    return isinstance(data, str) and not Path(data).suffix and not Path(data).exists()
 
 
 def _parse_rule(kind: str, text: str) -> pl.Expr:
