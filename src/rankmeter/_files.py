@@ -20,6 +20,11 @@ _T = TypeVar("_T")
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
+def is_existing_path(text: str) -> bool:
+    """Whether a file or folder has this name; a text too long for a name has none."""
+    return os.path.exists(text)  # noqa: PTH110  (Path.exists raises for a long text)
+
+
 @contextmanager
 def report_progress_to(show: Callable[[str], None]) -> Iterator[None]:
     """Call `show` with a line about the work in progress, inside the context."""

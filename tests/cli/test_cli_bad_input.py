@@ -260,3 +260,28 @@ def test_files_that_may_not_be_read_or_written_are_told(workspace, request):
     done = rankmeter("evaluate", "locked.csv", "truth.csv")
     assert (done.code, done.out) == (3, "")
     assert "locked.csv cannot be read: Permission denied" in done.err
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("evaluate", LONG, "truth.csv"),
+        ("evaluate", "recs.csv", LONG),
+        ("evaluate", "recs.csv", "truth.csv", "--collapse", LONG),
+        ("compare", "truth.csv", LONG),
+        ("compare", LONG, "a=recs.csv", "b=recs.csv"),
+        ("compare", "a=recs.csv", LONG, "b=recs.csv"),
+        ("compare", "truth.csv", "a=recs.csv", f"b={LONG}"),
+        ("compare", "truth.csv", "a=recs.csv", f"b={LONG},{LONG}"),
+        ("compare", "truth.csv", "a=recs.csv", "b=recs.csv", "--collapse", LONG),
+        ("explain", LONG, "truth.csv"),
+        ("explore", "recs.csv", "--truth", LONG),
+    ],
+    ids=lambda line: " ".join("LONG" if part == LONG else part[:12] for part in line),
+)
+def test_a_text_too_long_for_a_file_name_gives_a_message(line):
+    done = rankmeter(*line)
+    assert done.code in (2, 3) and done.err.startswith("error: ")

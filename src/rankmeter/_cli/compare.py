@@ -26,6 +26,7 @@ from rankmeter._cli._shared import (
 from rankmeter._cli._terminal import show_spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.systems import compare
+from rankmeter._files import is_existing_path
 from rankmeter._results.comparison import Comparison
 from rankmeter.errors import UsageError
 
@@ -69,7 +70,7 @@ def _read_system_arguments(truth: str, systems: tuple[str, ...]) -> Runs:
             f"{_file_stem(Path(text))}={text}" if Path(text).is_file() else text for text in systems
         )
     if bare := [text for text in systems if not _split_name_and_file(text)]:
-        if len(bare) == 1 and _split_name_and_file(truth) and not Path(truth).exists():
+        if len(bare) == 1 and _split_name_and_file(truth) and not is_existing_path(truth):
             arguments = [truth, *(text for text in systems if text != bare[0])]
             line = shlex.join(["rankmeter", "compare", bare[0], *arguments])
             raise UsageError(f"the ground truth comes first: {line}")
@@ -105,7 +106,7 @@ def runs_by_name(texts: Sequence[str]) -> Runs | None:
 def _split_files(text: str) -> str | list[Path]:
     """Split comma-separated files; a single file, whose name may have commas, stays a text."""
     runs = [Path(part) for part in text.split(",") if part]
-    return text if len(runs) < 2 or Path(text).exists() else runs
+    return text if len(runs) < 2 or is_existing_path(text) else runs
 
 
 def all_files(runs_by_system: Runs) -> list[str]:

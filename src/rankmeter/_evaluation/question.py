@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from rankmeter._annexes import annex
 from rankmeter._choices import CHOICES, RELEVANT_FORMS, active_choices, format_value
 from rankmeter._engine.choose import Reading
 from rankmeter._engine.side import Given, Side, read_side
+from rankmeter._files import is_existing_path
 from rankmeter._rankings.kind import RankingKind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import (
@@ -439,7 +439,7 @@ class Question:
             return False
         if isinstance(self.truth, str) and (
             any(isinstance(data, str | PathLike) for data in systems.values())
-            or Path(self.truth).exists()
+            or is_existing_path(self.truth)
         ):
             return False
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Unpack
 
 from rankmeter._choices import Choices, Setting, takes_aliases, takes_choices
@@ -20,6 +19,7 @@ from rankmeter._evaluation.question import (
     results_by_name,
     shared_plan,
 )
+from rankmeter._files import is_existing_path
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.result import Result
 from rankmeter._results.settings import Correction, Family, Settings, Test
@@ -291,5 +291,5 @@ def _split_runs(data: object, columns: Mapping[str, Any] | None) -> Sequence[obj
 def _are_rankings(data: object) -> bool:
     """Whether the data are rankings of several users: a mapping, a frame or a file."""
     if isinstance(data, str):
-        return Path(data).exists()
+        return is_existing_path(data)
     return not isinstance(data, list) and holds_lists(data)

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from rankmeter._files import is_existing_path
 from rankmeter._reading.columns import Columns
 from rankmeter._reading.forms import has_accepted_form, read_columns
 from rankmeter._reading.ids import to_ids
@@ -239,8 +240,8 @@ def _read_part_table(data: object) -> tuple[pl.DataFrame, str]:
 
 
 def _is_word(data: object) -> bool:
-    """Whether text names no file: it has no ending, and there is none of this name."""
-    return isinstance(data, str) and not Path(data).suffix and not Path(data).exists()
+    """Whether text names no file: it has no ending, and no file has this name."""
+    return isinstance(data, str) and not (Path(data).suffix or is_existing_path(data))
 
 
 def _parse_rule(kind: str, text: str) -> pl.Expr:
