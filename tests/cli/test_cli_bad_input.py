@@ -284,4 +284,5 @@ LONG = "x" * 5000
 )
 def test_a_text_too_long_for_a_file_name_gives_a_message(line):
     done = rankmeter(*line)
-    assert done.code in (2, 3) and done.err.startswith("error: ")
+    assert done.code in (2, 3)
+    assert done.err.startswith("error: ")
