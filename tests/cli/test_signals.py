@@ -26,8 +26,10 @@ def test_a_signal_ends_the_process_quietly_and_leaves_nothing(workspace, number,
     Path("out.txt").write_text("old")
     folder = workspace.parent / "temporary"
     marker = workspace.parent / "waiting"
+    usual = "signal.default_int_handler" if number == signal.SIGINT else "signal.SIG_DFL"
     code = f"""
-import sys, shutil, pathlib
+import sys, shutil, pathlib, signal
+signal.signal(signal.{number.name}, {usual})  # also where `nohup` ignores it
 from rankmeter import _files
 from rankmeter.__main__ import main
 if {named}:
