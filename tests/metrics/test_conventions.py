@@ -1,5 +1,6 @@
 """The conventions: valid data, and the choices they need."""
 
+import re
 import time
 
 import numpy as np
@@ -14,6 +15,7 @@ from rankmeter.conventions import (
     translate_metrics,
     translate_name,
 )
+from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -478,3 +480,26 @@ class TestUnknown:
         (metric,) = translate_name(name, "ir_measures")
         assert dict(metric.choices) == {"relevant": ">=2"}
         assert dict(rm.metric(name).choices) == {"relevant": ">=2"}
+
+
+@pytest.mark.parametrize("name", convention_names())
+def test_a_convention_is_asked_for_by_version(name):
+    profile = load_convention(name)
+    if not profile.version:
+        with pytest.raises(UsageError, match="this convention has no versions"):
+            load_convention(f"{name}==1.0")
+        return
+    assert load_convention(f" {name} == {profile.version}") is profile
+    with pytest.raises(UsageError, match=f"known: .*{re.escape(profile.version)}"):
+        load_convention(f"{name}==0.0.0")
+    plan = resolve_plan("rr", like=f"{name}=={profile.version}")
+    assert plan.to_dict()["convention_version"] == profile.version
+
+
+def test_notes_have_the_version():
+    found = rm.evaluate({"u": ["x"]}, {"u": ["x"]}, "ndcg@1", like="rectools==0.19.0")
+    assert "convention rectools 0.19.0: " in str(found)
+
+
+def test_an_older_version_has_a_profile_of_its_own():
+    assert load_convention("trec_eval==9.0.8").name == "trec_eval_9"

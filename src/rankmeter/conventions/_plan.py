@@ -241,6 +241,11 @@ class Plan(Setting):
         )
 
     @property
+    def version(self) -> str:
+        """The version of the tool whose numbers were recorded; empty for rankmeter itself."""
+        return load_convention(self.tool).version
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Warnings about agreement with the tool, and notes on how the side data were read."""
         tool = load_convention(self.tool)
@@ -318,6 +323,7 @@ class Plan(Setting):
         """The plan as plain values, for JSON."""
         return {
             "convention": self.convention,
+            **({"convention_version": version} if (version := self.version) else {}),
             **self.settings(),
             **({"engine": self.engine} if self.engine else {}),
             "notes": list(self.notes),

@@ -57,6 +57,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown_word_error
 
 if TYPE_CHECKING:
@@ -132,15 +133,35 @@ def usage_rank(name: str) -> int:
 
 
 def load_convention(name: str) -> Convention:
-    """Load the convention with a name or alias; case, ``-`` and ``_`` do not matter."""
+    """Load the convention with a name or alias; case, ``-`` and ``_`` do not matter.
+
+    A version can follow, as in ``rectools==0.19.0``; one that no profile follows is an error.
+    """
     if not isinstance(name, str):
         raise unknown_word_error("convention", name, convention_names())
-    file = name.strip().lower().replace("-", "_")
+    tool, pinned, version = name.partition("==")
+    file = tool.strip().lower().replace("-", "_")
     if file not in _profile_files():
         file = _names_by_alias().get(file, file)  # reads every file
     if file not in _profile_files():
-        raise unknown_word_error("convention", name, convention_names())
-    return _load_profile(file)
+        raise unknown_word_error("convention", tool if pinned else name, convention_names())
+    return _load_profile(file) if not pinned else _load_version(file, version.strip())
+
+
+def _load_version(file: str, version: str) -> Convention:
+    """Load the profile of a version of a tool, or name the known versions."""
+    names = [n for n in _profile_files() if n == file or n.startswith(f"{file}_")]
+    profiles = [p for p in map(_load_profile, names) if p.version]
+    for profile in profiles:
+        if profile.version == version:
+            return profile
+    known = " or ".join(f"{p.name}=={p.version}" for p in profiles)
+    raise UsageError(
+        f"{_load_profile(file).title} {version} was not recorded, so its numbers are not known"
+        + (f"; known: {known}" if known else "; this convention has no versions")
+        + f". Write {file!r} for the version that is known",
+        option="like",
+    )
 
 
 @functools.cache
