@@ -90,7 +90,7 @@ def require(evidence: T | None, name: str) -> T:
 ADJUSTED = "adjusted"
 """What any metric of hits can be: ``ndcg(adjusted)@10`` is 0 for a random order of candidates."""
 
-RESERVED = frozenset(CHOICES) - {"n_items"} | {ADJUSTED}
+RESERVED = frozenset(CHOICES) - {"n_items", "unjudged"} | {ADJUSTED}
 """Names that options must not have: those of the choices. `n_items` fills options of that name."""
 
 
