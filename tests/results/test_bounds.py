@@ -12,6 +12,7 @@ from rankmeter._judge.bounds import EXACT
 from rankmeter.errors import RankmeterWarning, UsageError
 from rankmeter.metrics import METRICS
 
+HOLE = "unjudged(denominator=ranked)@3"
 ITEMS = [f"i{n}" for n in range(8)]
 REQUIRED = {"max_gain": 3, "n_items": 30, "recall": 0.5, "multiple": 1.3}
 SAFE = {"ap": {"denominator": ("min", "relevant")}, "ndcg": {"ideal": ("truth",)}}
@@ -124,6 +125,20 @@ def test_share_of_unjudged_items_is_that_in_the_top_k():
     assert [e.unjudged for e in result.values()] == [0, 1 / 3, 1 / 2]
 
 
+def test_a_pooled_document_without_a_judgment_is_unjudged():
+    e = rm.evaluate({"q": ["x", "a"]}, {"q": {"a": 1, "x": -1}}, "rr@1", unjudged="bounds")["rr@1"]
+    assert (e.lowest, e.mean, e.highest, e.unjudged) == (0, 0, 1, 1)
+
+
+def test_the_share_is_that_of_the_metric_hole():
+    rankings, truth = make_up(1, tied=True)
+    for user, ranked in rankings.items():
+        one = {user: ranked}, {user: truth[user]}
+        allow = {"no_overlap": "allow"}
+        share = rm.evaluate(*one, "ndcg@3", unjudged="bounds", **allow)["ndcg@3"].unjudged
+        assert share == rm.evaluate(*one, HOLE, **allow)[HOLE].mean
+
+
 def test_bounds_are_shown_only_if_asked_for():
     rankings, truth = {"ann": ["x", "a"]}, {"ann": {"a": 1}}
     plain = rm.evaluate(rankings, truth, "rr")
@@ -234,6 +249,9 @@ def test_results_with_bounds_are_compared_with_them():
     ]
     assert "lowest" in str(found)
     assert found.to_dict()["metrics"]["rr"]["new"]["lowest"] == 1
+    results["new"] = rm.evaluate(both["new"], truth, "rr")
+    with pytest.raises(UsageError, match="the result of new has no bounds"):
+        rm.compare(results)
     with pytest.raises(UsageError, match="there are no bounds"):
         rm.compare(both, truth, "rr").bounds_table()
 

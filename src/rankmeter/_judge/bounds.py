@@ -111,12 +111,8 @@ def _reason_against(entry: MetricPlan, rankings: Table) -> str:
         return f"ties={ties!r} ranks an item by its label: choose 'item' or 'expected'"
     if ties == "expected" and rankings.order == "rank":
         return "given ranks that are tied have no order: choose ties='item'"
-    for choice, usual in (
-        ("scope", "all"),
-        ("pool", "all"),
-        ("retrieved", "all"),
-    ):
-        if (value := getattr(alignment, choice)) != usual:
+    for choice in ("scope", "pool", "retrieved"):
+        if (value := getattr(alignment, choice)) != "all":
             return f"{choice}={value!r} treats judged and unjudged items differently"
     if alignment.duplicates == "each":
         return "duplicates='each' counts an item at several ranks"
@@ -147,7 +143,8 @@ class Labelled:
         assert scores.ids is not None
         codes = Codes(scores.ids)
         judged = prepare_truth(truth, codes, alignment)
-        known, frame = judged.frame, rankings.frame
+        known = judged.frame.filter(pl.col("gain") >= 0)  # below: pooled, and not judged
+        frame = rankings.frame
         user = codes.encode(frame["user"])
         new = (
             pl.DataFrame({"item": frame["item"], "code": to_series(user)})

@@ -34,6 +34,12 @@ def with_bounds_of_systems(
     estimates: dict[tuple[str, str], Estimate] = {}
     for (label, name), e in found.estimates.items():
         alone = found.summaries[name].estimates[label]
+        if not found.settings["runs"] and not alone.bounds():
+            raise UsageError(
+                f"unjudged='bounds': the result of {name} has no bounds: evaluate it with "
+                "unjudged='bounds', too",
+                option="unjudged",
+            )
         if found.settings["runs"] or alone.n != e.n:
             reason = "several runs" if found.settings["runs"] else "users that others lack"
             raise UsageError(

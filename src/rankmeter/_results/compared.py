@@ -299,6 +299,20 @@ class Compared(Logged):
         ------
         UsageError
             If they were not asked for (``unjudged="bounds"``).
+
+        Examples
+        --------
+        Nobody has judged the item ``n``.
+
+        >>> import rankmeter as rm
+        >>> systems = {"old": {"ann": ["x", "a"]}, "new": {"ann": ["n", "a"]}}
+        >>> found = rm.compare(systems, {"ann": {"a": 1, "x": 0}}, "rr", unjudged="bounds")
+        >>> found.bounds_table()
+        system  metric    mean  lowest  highest  unjudged
+        ─────────────────────────────────────────────────
+        old     rr      0.5000  0.5000   0.5000       0 %
+        new     rr      0.5000  0.5000   1.0000      50 %
+        lowest, highest: an unjudged item is not relevant, or has the usual gain, 1
         """
         if not self.plan.has_bounds:
             raise UsageError("there are no bounds: pass unjudged='bounds'")
