@@ -69,7 +69,7 @@ def with_bounds(summary: Summary, truth: Table, rankings: Table) -> Summary:
         )
     bounded, gains = dict(summary.estimates), list[float]()
     for alignment, entries in plan.metrics_by_alignment().items():
-        labelled = Labelled.of(alignment, scores, truth, rankings)
+        labelled = Holes.of(alignment, scores, truth, rankings)
         gains.append(labelled.usual)
         reached = {entry.label: _Reached(scores.n_users) for entry in entries}
         for aligned in labelled.extremes():
@@ -102,9 +102,9 @@ def _reason_against(entry: MetricPlan, rankings: Table) -> str:
         if value in INEXACT.get(name, {}).get(option, ()):
             return f"with {option}={value} it can get worse if a relevant item moves up"
     if averaging.users == "hit":
-        return "users='hit' leaves out those without a hit, whom a label can bring in"
+        return "users='hit' leaves out users without a hit, and a label can give them one"
     if averaging.aggregate != "mean":
-        return f"it is no mean over users (aggregate={averaging.aggregate})"
+        return f"it is not a mean over users (aggregate={averaging.aggregate})"
     if bool(alignment.is_relevant(0.0)):
         return f"every judged item is relevant (relevant={alignment.relevant})"
     if ties not in (*ORDERED, "expected"):
@@ -122,7 +122,7 @@ def _reason_against(entry: MetricPlan, rankings: Table) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class Holes:
     """All ranked items of the users in the ground truth, in order of user and rank."""
 
     alignment: Alignment
@@ -136,9 +136,7 @@ class Labelled:
     usual: float
 
     @classmethod
-    def of(
-        cls, alignment: Alignment, scores: UserValues, truth: Table, rankings: Table
-    ) -> Labelled:
+    def of(cls, alignment: Alignment, scores: UserValues, truth: Table, rankings: Table) -> Holes:
         """Find the ranked items."""
         assert scores.ids is not None
         codes = Codes(scores.ids)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._judge.bounds import Labelled
+from rankmeter._judge.bounds import Holes
 from rankmeter._reading.by_user import to_series
 from rankmeter._reading.table import Table
 from rankmeter._results.comparison import Comparison
@@ -59,7 +59,7 @@ def _cautions(found: Comparison, truth: Table, systems: Mapping[str, Table]) -> 
     """A sentence for each metric on which a labelling makes a significant winner the loser."""
     for entry in found.plan.metrics:
         label, up = entry.label, entry.spec.increasing
-        labelled: dict[str, Labelled] = {}
+        labelled: dict[str, Holes] = {}
         for d in found.differences:
             if d.metric != label or d.segment or not d.significant or not d.better:
                 continue
@@ -70,7 +70,7 @@ def _cautions(found: Comparison, truth: Table, systems: Mapping[str, Table]) -> 
             for name in (winner, loser):
                 if name not in labelled:
                     scores = found.summaries[name].scores
-                    labelled[name] = Labelled.of(entry.alignment, scores, truth, systems[name])
+                    labelled[name] = Holes.of(entry.alignment, scores, truth, systems[name])
             turned = _turn(entry, labelled[winner], labelled[loser])
             if turned is not None:
                 n, mean_of_winner, mean_of_loser = turned
@@ -84,7 +84,7 @@ def _cautions(found: Comparison, truth: Table, systems: Mapping[str, Table]) -> 
                 break
 
 
-def _turn(entry: MetricPlan, winner: Labelled, loser: Labelled) -> tuple[int, float, float] | None:
+def _turn(entry: MetricPlan, winner: Holes, loser: Holes) -> tuple[int, float, float] | None:
     """Labels under which the loser is better: their number and both means; None if none is found.
 
     For each user the best of a few labellings is taken: none of the items that the loser ranks
@@ -117,7 +117,7 @@ def _turn(entry: MetricPlan, winner: Labelled, loser: Labelled) -> tuple[int, fl
     return int(n[both].sum()), *means
 
 
-def _favoured(k: int | None, winner: Labelled, loser: Labelled) -> pl.DataFrame:
+def _favoured(k: int | None, winner: Holes, loser: Holes) -> pl.DataFrame:
     """The unjudged items in the top k of the loser that the winner ranks lower, or not there."""
     own, theirs = (_unjudged(side, k) for side in (winner, loser))
     return (
@@ -127,7 +127,7 @@ def _favoured(k: int | None, winner: Labelled, loser: Labelled) -> pl.DataFrame:
     )
 
 
-def _unjudged(side: Labelled, k: int | None) -> pl.DataFrame:
+def _unjudged(side: Holes, k: int | None) -> pl.DataFrame:
     """User, item and rank of the unjudged items in the top k."""
     frame = pl.DataFrame(
         {
@@ -139,7 +139,7 @@ def _unjudged(side: Labelled, k: int | None) -> pl.DataFrame:
     return frame if k is None else frame.filter(pl.col("rank") <= k)
 
 
-def _mask(side: Labelled, labels: pl.DataFrame) -> BoolArray:
+def _mask(side: Holes, labels: pl.DataFrame) -> BoolArray:
     """Which of the ranked items have a label."""
     frame = pl.DataFrame({"code": to_series(side.counts.user), "item": side.items})
     found = frame.with_row_index().join(labels, on=["code", "item"], how="semi")

@@ -302,7 +302,7 @@ class Compared(Logged):
 
         Examples
         --------
-        Nobody has judged the item ``n``.
+        The item ``n`` is unjudged.
 
         >>> import rankmeter as rm
         >>> systems = {"old": {"ann": ["x", "a"]}, "new": {"ann": ["n", "a"]}}
