@@ -319,6 +319,13 @@ class Setting:
         "Also reproduce the outright bugs of the tool in ``like``, to trace published numbers.",
         rare=True,
     )
+    unjudged: Literal["nonrelevant", "bounds"] = declare_choice(
+        "nonrelevant",
+        "A ranked item without a judgment: ``nonrelevant``; or, with ``bounds``, show also the "
+        "least and the largest mean over all labels that such items can get: not relevant, or the "
+        "usual gain, which is the most frequent one.",
+        inputs=RANKINGS,
+    )
     confidence: float = declare_choice(
         0.95,
         "Level of the intervals, between 0 and 1; a p of at most 1 - ``confidence`` is called "
@@ -349,6 +356,11 @@ class Setting:
     def uses_bootstrap(self) -> bool:
         """Whether intervals are made by bootstrap."""
         return self.interval == "bca"
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether means have bounds over all labels of the unjudged items."""
+        return self.unjudged == "bounds"
 
     @property
     def alpha(self) -> float:
@@ -383,6 +395,7 @@ class Choices(TypedDict, total=False):
     no_overlap: Literal["error", "allow"] | None
     n_items: int | None
     bugs: bool | None
+    unjudged: Literal["nonrelevant", "bounds"] | None
     confidence: float | None
     interval: Literal["wilson", "bca"] | None
     resamples: int | None

@@ -83,6 +83,7 @@ OPTIONS = {
     "aggregate": (BOTH, "rr", ["--aggregate", "sum"], "sum"),
     "no_overlap": (("strangers.csv", "truth.csv"), "rr", ["--no-overlap", "allow"], "allow"),
     "n_items": (BOTH, "accuracy@2", ["--n-items", "9"], 9),
+    "unjudged": (BOTH, "rr", ["--unjudged", "bounds"], "bounds"),
     "confidence": (BOTH, "rr", ["--confidence", "0.5"], 0.5),
     "interval": (BOTH, "rr", ["--interval", "bca"], "bca"),
     "resamples": (BOTH, "rr", ["--resamples", "50"], 50),

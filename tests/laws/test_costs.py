@@ -116,7 +116,7 @@ def test_a_choice_is_named_where_it_takes_effect_and_in_no_other_list(name):
         "_cli/_options.py",
     ):
         listed = re.findall(rf'"{name}"', (SRC / path).read_text("utf-8"))
-        known = {"interval", "n_items", "bugs", "resamples", "seed", "users"}
+        known = {"interval", "n_items", "bugs", "resamples", "seed", "users", "unjudged"}
         assert not listed or name in known, (name, path)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._choices import Setting
 from rankmeter._engine import open_data
 from rankmeter._engine.memory import Data, Opener, Source
@@ -137,12 +138,16 @@ def compare_tables(
     population = by_table[groups[next(iter(groups))][0]]
     by_run = [[by_table[run] for run in group] for group in groups.values()]
     by_metric = values_by_metric(plan, by_run, population.n_users)
-    return compare_by_user(
+    found = compare_by_user(
         Comparison, plan, settings, Systems([*groups], by_metric, population, summarize_systems),
         facts={"runs": {name: len(group) for name, group in runs.items()} if runs else None},
         kind=systems[groups[next(iter(groups))][0]].origin.kind,
         scored=functools.partial(_score_systems, opener, groups),
     )  # fmt: skip
+    if not plan.has_bounds:
+        return found
+    bounded: Comparison = annex("_judge.holes").with_bounds_of_systems(found, truth, systems)
+    return bounded
 
 
 def _score_systems(
@@ -181,12 +186,16 @@ def compare_results(
         for name, runs in by_name.items()
     }
     by_metric = values_by_metric(plan, by_run, len(population.users), places)
-    return compare_by_user(
+    found = compare_by_user(
         Comparison, plan, settings, Systems([*by_name], by_metric, population, lambda _: summaries),
         facts={"runs": {name: len(runs) for name, runs in by_name.items()} if several else None},
         kind=all_runs[0].kind,
         scored=functools.partial(_score_results, summaries),
     )  # fmt: skip
+    if not plan.has_bounds:
+        return found
+    bounded: Comparison = annex("_judge.holes").with_bounds_of_systems(found)
+    return bounded
 
 
 def _score_results(summaries: Mapping[str, Summary], plan: Plan) -> dict[str, UserValues]:

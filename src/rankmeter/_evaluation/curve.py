@@ -86,6 +86,7 @@ def curve_of_question(question: Question, rankings: object, max_k: int) -> Curve
     plan, judged, systems, side = question.read(several or {ONE: rankings})
     if len(plan.metrics) != 1:
         raise UsageError(f"a curve needs exactly one metric, got {len(plan.metrics)}")
+    plan.refuse_bounds("a curve")
     scored = open_data(judged, systems, side=side).run
     counts = {name: counts_of_tables(table, judged) for name, table in systems.items()}
     (entry,) = plan.metrics

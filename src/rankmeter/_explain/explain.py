@@ -149,6 +149,7 @@ def explain_question(
 
     first = dataclasses.replace(question, metrics=metrics[names[0]], like=names[0])
     plan, judged, systems, side = first.read({ONE: rankings})
+    plan.refuse_bounds("an explanation")
     runner = _SettingRunner(judged, systems, plan, side)
     if between is not None:
         return _explain_in_steps(

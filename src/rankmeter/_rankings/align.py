@@ -88,7 +88,7 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
         ideals = truth.relevant, truth.others
         candidate_counts = count_known_candidates(at_judged, is_positive, choices, ideals)
     else:
-        ranking = _create_ranking(rankings, user, truth, listing)
+        ranking = create_ranking(rankings, user, truth, listing)
         if isinstance(ranking, Rows):
             in_rankings |= ranking.candidates.offsets[1:] > ranking.candidates.offsets[:-1]
         else:
@@ -112,8 +112,8 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
     return Aligned(hits, nonrelevant, in_rankings, facts, lists)
 
 
-def _create_ranking(
-    rankings: Table, user: IntArray, truth: Judged, listing: Listing | None
+def create_ranking(
+    rankings: Table, user: IntArray, truth: Judged, listing: Listing | None = None
 ) -> Ranking:
     """Create the ranking for the kind of its rows, given the user of each row or index entry."""
     rows, score_type = rankings.rows, truth.choices.score_type

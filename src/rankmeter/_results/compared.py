@@ -25,6 +25,7 @@ from rankmeter._results.differences import (
     segment_notes,
 )
 from rankmeter._results.estimates import Estimate
+from rankmeter._results.evaluated import bound_cells
 from rankmeter._results.reread import refuse_without_ranks
 from rankmeter._results.result import Logged, check_digits, mean_as_dict
 from rankmeter._results.settings import Values
@@ -107,6 +108,8 @@ class Compared(Logged):
         Data frame library (Polars, pandas, Spark) of the returned frames: that of the first input.
     scored : callable
         Gives the scores of every system under another plan: the values behind curves.
+    holes : tuple of str
+        By which labels of unjudged items a winner would lose, if ``unjudged="bounds"``.
     """
 
     systems: tuple[str, ...]
@@ -125,6 +128,7 @@ class Compared(Logged):
     summaries: Mapping[str, Summary] = field(default_factory=dict)
     kind: Kind = POLARS
     scored: Callable[[Plan], Mapping[str, UserValues]] = refuse_without_ranks
+    holes: tuple[str, ...] = ()
 
     @property
     def confidence(self) -> float:
@@ -287,6 +291,39 @@ class Compared(Logged):
         columns = ("system", "rank", *self.labels)
         return TextTable(columns, texts, self.notes, styles=styles, bars=self.bars())
 
+    @use_words_of_result
+    def bounds_table(self) -> TextTable:
+        """The bounds of each mean over all labels of the unjudged items, and how many there are.
+
+        Raises
+        ------
+        UsageError
+            If they were not asked for (``unjudged="bounds"``).
+
+        Examples
+        --------
+        The item ``n`` is unjudged.
+
+        >>> import rankmeter as rm
+        >>> systems = {"old": {"ann": ["x", "a"]}, "new": {"ann": ["n", "a"]}}
+        >>> found = rm.compare(systems, {"ann": {"a": 1, "x": 0}}, "rr", unjudged="bounds")
+        >>> found.bounds_table()
+        system  metric    mean  lowest  highest  unjudged
+        ─────────────────────────────────────────────────
+        old     rr      0.5000  0.5000   0.5000       0 %
+        new     rr      0.5000  0.5000   1.0000      50 %
+        lowest, highest: an unjudged item is not relevant, or has the usual gain, 1
+        """
+        if not self.plan.has_bounds:
+            raise UsageError("there are no bounds: pass unjudged='bounds'")
+        rows = [
+            (name, label, number_text(e.mean), *bound_cells(e))
+            for (label, name), e in self.estimates.items()
+        ]
+        columns = ("system", "metric", "mean", "lowest", "highest", "unjudged")
+        remarks = dict.fromkeys(r for s in self.summaries.values() for r in s.remarks)
+        return TextTable(columns, rows, (*remarks,), left=2)
+
     def bars(self) -> Bars:
         """The intervals of the means on the first metric."""
         label, means = self.labels[0], self.means_of(self.labels[0]).values()
@@ -443,6 +480,7 @@ class Compared(Logged):
             return [*parts, self.difference_table(), self._difference_sentences()]
 
         segments = [self.segment_table(label) for label in labels[:1]]
+        segments += [self.bounds_table()] if self.plan.has_bounds else []
         folds = counted(len(self.differences), "difference")
         return Answer(headline.title, self.table(), self.notes, segments, rest, folds)
 
@@ -531,7 +569,7 @@ class Compared(Logged):
     def cautions(self) -> tuple[str, ...]:
         """Reasons to doubt that the data are what was meant."""
         cautions = (caution for summary in self.summaries.values() for caution in summary.cautions)
-        return tuple(dict.fromkeys(cautions))
+        return tuple(dict.fromkeys((*cautions, *self.holes)))
 
     @property
     @use_words_of_result

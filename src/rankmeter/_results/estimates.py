@@ -72,6 +72,11 @@ class Estimate(EqualFields):
         Users for whom the metric is undefined; the plan says what they count as.
     missing : int
         Users with truth but without a ranking; the plan says what they count as.
+    lowest, highest : float
+        The least and the largest mean over all labels that unjudged ranked items can get; NaN
+        unless ``unjudged="bounds"``.
+    unjudged : float
+        Share of unjudged items among those in the top k; NaN unless ``unjudged="bounds"``.
     """
 
     label: str
@@ -82,6 +87,9 @@ class Estimate(EqualFields):
     n: int
     undefined: int
     missing: int
+    lowest: float = math.nan
+    highest: float = math.nan
+    unjudged: float = math.nan
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -90,7 +98,13 @@ class Estimate(EqualFields):
 
     def numbers(self) -> dict[str, float]:
         """The numbers for an experiment tracker, by kind."""
-        return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
+        return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n} | self.bounds()
+
+    def bounds(self) -> dict[str, float]:
+        """The bounds and the share of unjudged items by name; empty if they were not asked for."""
+        if math.isnan(self.unjudged):
+            return {}
+        return {"lowest": self.lowest, "highest": self.highest, "unjudged": self.unjudged}
 
     def _repr_html_(self) -> str:
         from html import escape

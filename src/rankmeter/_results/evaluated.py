@@ -190,8 +190,12 @@ class Evaluated(Logged):
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """One row per metric: metric, mean, low, high, std, n_users, undefined, missing."""
+        """One row per metric: metric, mean, low, high, std, n_users, undefined, missing.
+
+        With ``unjudged="bounds"`` also lowest, highest and unjudged.
+        """
         frame = pl.DataFrame([vars(e) for e in self.estimates.values()])
+        frame = frame if self.plan.has_bounds else frame.drop("lowest", "highest", "unjudged")
         return frame.rename({"label": "metric", "n": "n_users"})
 
     @use_words_of_result
@@ -255,12 +259,15 @@ class Evaluated(Logged):
                 e.label,
                 *mean_cells(e.mean, e.low, e.high, e.n, digits),
                 *([f"{e.undefined:,}"] if undefined else []),
+                *bound_cells(e, digits),
             ]
             for e in self.estimates.values()
         ]
         from rankmeter._results.tables import TextTable
 
-        return TextTable([*columns, *(["undefined"] if undefined else [])], rows, self.notes)
+        columns += ["undefined"] * undefined
+        columns += ["lowest", "highest", "unjudged"] * self.plan.has_bounds
+        return TextTable(columns, rows, self.notes)
 
     def facts(self) -> Facts:
         """Facts that are needed to read the means: relevance rule, special cases, counts."""
@@ -310,3 +317,11 @@ def labels_by_group(result: Evaluated) -> dict[str, pl.Series]:
 def mean_cells(mean: float, low: float, high: float, n: int, digits: int = 4) -> list[str]:
     """A mean, its interval and its number of users as text."""
     return [number_text(mean, digits), interval_text(low, high, digits), f"{n:,}"]
+
+
+def bound_cells(e: Estimate, digits: int = 4) -> list[str]:
+    """The bounds of a mean and the share of unjudged items as text; empty without bounds."""
+    if not e.bounds():
+        return []
+    ends = [number_text(end, digits) for end in (e.lowest, e.highest)]
+    return [*ends, f"{100 * e.unjudged:.3g} %"]

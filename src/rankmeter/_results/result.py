@@ -292,7 +292,7 @@ class Logged(Result):
 
 def mean_as_dict(e: Estimate) -> dict[str, float]:
     """Convert a mean to a dictionary for `Result.to_dict`."""
-    return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n}
+    return {"mean": e.mean, "low": e.low, "high": e.high, "n_users": e.n, **e.bounds()}
 
 
 class Name(str):

@@ -249,7 +249,8 @@ class Summary(Evaluated, Mapping[str, Estimate]):
             raise UsageError(f"every ranking has the same {e.label}: there is nothing to adjust")
         mean, bound, other = ((x - low) / size for x in (e.mean, e.low, e.high))
         std = e.std / abs(size)
-        return replace(e, mean=mean, low=min(bound, other), high=max(bound, other), std=std)
+        e = replace(e, low=min(bound, other), high=max(bound, other), mean=mean, std=std)
+        return replace(e, lowest=math.nan, highest=math.nan, unjudged=math.nan)
 
     @use_words_of_result
     def plot(self, kind: Literal["means", "distribution"] = "means") -> Any:
@@ -328,7 +329,7 @@ def summarize(
     random, perfect = random_and_perfect_means(plan, scores, truth)
     doubts = uneven_weight_cautions(plan, scores)
     warn(*doubts)
-    return average_scores(
+    summary = average_scores(
         plan,
         scores,
         {**counts_of_tables(rankings, truth), **(unused or {})},
@@ -338,6 +339,10 @@ def summarize(
         random=random,
         perfect=perfect,
     )
+    if not plan.has_bounds:
+        return summary
+    bounded: Summary = annex("_judge.bounds").with_bounds(summary, truth, rankings)
+    return bounded
 
 
 def average_scores(

@@ -310,9 +310,18 @@ class Plan(Setting):
     def settings(self) -> dict[str, Any]:
         """The choices that hold for all metrics and that every result depends on."""
         # The catalogue is an option of the metrics that need it; the name of the convention shows
-        # whether its bugs are followed; only a bootstrap draws samples.
+        # whether its bugs are followed; only a bootstrap draws samples; bounds change no mean.
         hidden = {"n_items", "bugs", *(() if self.uses_bootstrap else ("resamples", "seed"))}
+        hidden |= set() if self.has_bounds else {"unjudged"}
         return {n: getattr(self, n) for n in active_choices(SETTINGS, self.data) if n not in hidden}
+
+    def refuse_bounds(self, what: str) -> None:
+        """Raise an error if bounds are asked of something that has none."""
+        if self.has_bounds:
+            raise UsageError(
+                f"unjudged='bounds': {what} has no bounds, only means of evaluate and compare have",
+                option="unjudged",
+            )
 
     def _acting_choices(self, entry: MetricPlan) -> dict[str, Any]:
         """`MetricPlan.choices_by_name` without the choices that cannot act."""

@@ -90,8 +90,11 @@ def require(evidence: T | None, name: str) -> T:
 ADJUSTED = "adjusted"
 """What any metric of hits can be: ``ndcg(adjusted)@10`` is 0 for a random order of candidates."""
 
-RESERVED = frozenset(CHOICES) - {"n_items"} | {ADJUSTED}
-"""Names that options must not have: those of the choices. `n_items` fills options of that name."""
+RESERVED = frozenset(CHOICES) - {"n_items", "unjudged"} | {ADJUSTED}
+"""Names that options must not have: those of the choices that a metric can have in parentheses.
+
+`n_items` fills options of that name, and `unjudged` is asked of all metrics at once.
+"""
 
 
 class Example:
