@@ -61,6 +61,7 @@ _HOMES = {
     "group_metric": "_training.callbacks",
     "grouped": "_training.callbacks",
     "link_queries": "_scores.link_prediction",
+    "load_result": "_stored.file",
     "SampleSize": "_evaluation.planning",
     "metric": "metrics",
     "sample_size": "_evaluation.planning",
@@ -124,6 +125,7 @@ if TYPE_CHECKING:
     from rankmeter._scores.link_prediction import link_queries as link_queries
     from rankmeter._scores.scored import evaluate_ranks as evaluate_ranks
     from rankmeter._scores.scored import evaluate_scores as evaluate_scores
+    from rankmeter._stored.file import load_result as load_result
     from rankmeter._training.accumulator import Accumulator as Accumulator
     from rankmeter._training.accumulator import accumulator as accumulator
     from rankmeter._training.callbacks import compute_metrics as compute_metrics

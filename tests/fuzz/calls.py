@@ -165,7 +165,16 @@ LABELS = ["a", "b", "", None, 1, 2.5, "\ud800", "all", True]
 
 def _path(world: World) -> Any:
     return world.draw.choice(
-        ["out.html", Path("out.html"), "no/such/out.html", "", ".", "\ud800.html", None]
+        [
+            "out.html",
+            Path("out.html"),
+            "out.result",
+            "no/such/out.html",
+            "",
+            ".",
+            "\ud800.html",
+            None,
+        ]
     )
 
 

@@ -125,6 +125,7 @@ ARGUMENTS = {
 }  # fmt: skip
 ACTS = {
     "report",
+    "save",
     "plot",
     "log",
     "update",
