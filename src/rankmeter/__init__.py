@@ -52,6 +52,8 @@ _HOMES = {
     "Summary": "_results.summary",
     "Walkthrough": "_results.walkthrough",
     "describe": "splits._describe",
+    "Diff": "_diff.diff",
+    "diff": "_diff.diff",
     "Explanation": "_results.explanation",
     "Evaluator": "_evaluation.evaluator",
     "evaluate": "_evaluation.evaluate",
@@ -95,6 +97,8 @@ if TYPE_CHECKING:
     from rankmeter._across.across import across as across
     from rankmeter._audit.audit import Audit as Audit
     from rankmeter._audit.audit import audit as audit
+    from rankmeter._diff.diff import Diff as Diff
+    from rankmeter._diff.diff import diff as diff
     from rankmeter._evaluation.collapsed import Collapsed as Collapsed
     from rankmeter._evaluation.collapsed import collapse as collapse
     from rankmeter._evaluation.curve import curve as curve

@@ -165,6 +165,7 @@ def world():
             "Description": rm.describe(frame()),
             "Across": rm.across({name: {"a": 1.0, "b": 2.0} for name in "xyz"}),
             "Audit": rm.audit(TIMED, TIMED),
+            "Diff": rm.diff(LISTS, {1: ["b", "a"], 2: ["c"]}),
             "LinkQueries": rm.link_queries(TRIPLES),
             "Split": rm.splits.leave_one_out(TIMED),
         },
@@ -194,6 +195,7 @@ OF_DATA = {
     "collapse": lambda data: rm.collapse(data, {"a": "A", "b": "B", "c": "C"}).frame,
     "across": rm.across,
     "audit": lambda data: rm.audit(data, data),
+    "diff": lambda data: rm.diff(data, data),
     **{f"splits.{name}": call for name, call in rm.splits.SPLITS.items()},
     **{f"baselines.{name}": call for name, call in rm.baselines.BASELINES.items()},
 }

@@ -44,7 +44,7 @@ LAYERS = [
     ["_results"],
     ["_evaluation"],
     ["_scores"],
-    ["_show", "_stored", "_across"],
+    ["_show", "_stored", "_across", "_diff"],
     ["_report", "_explain", "_training"],
     ["splits"],
     ["baselines", "datasets", "_audit"],

@@ -198,7 +198,7 @@ def _read_stored_results(systems: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _evaluate_others(question: Question, systems: Mapping[str, object]) -> dict[str, object] | None:
-    """Evaluate the rankings next to results; None if there are none."""
+    """Evaluate the rankings next to results; None if all systems are results."""
     from rankmeter._evaluation.evaluate import evaluate_question
 
     results = results_by_name(systems)

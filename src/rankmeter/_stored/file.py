@@ -156,7 +156,7 @@ def save_result(result: Summary, path: str | PathLike[str]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value of JSON in place of a number of NumPy, or of a mapping that is no dict."""
+    """Convert a number of NumPy, or a mapping, to a value of JSON."""
     return dict(value) if isinstance(value, Mapping) else value.item()
 
 
