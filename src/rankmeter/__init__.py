@@ -52,6 +52,8 @@ _HOMES = {
     "Summary": "_results.summary",
     "Walkthrough": "_results.walkthrough",
     "describe": "splits._describe",
+    "Diff": "_diff.diff",
+    "diff": "_diff.diff",
     "Explanation": "_results.explanation",
     "Evaluator": "_evaluation.evaluator",
     "evaluate": "_evaluation.evaluate",
@@ -61,6 +63,7 @@ _HOMES = {
     "group_metric": "_training.callbacks",
     "grouped": "_training.callbacks",
     "link_queries": "_scores.link_prediction",
+    "load_result": "_stored.file",
     "SampleSize": "_evaluation.planning",
     "metric": "metrics",
     "sample_size": "_evaluation.planning",
@@ -94,6 +97,8 @@ if TYPE_CHECKING:
     from rankmeter._across.across import across as across
     from rankmeter._audit.audit import Audit as Audit
     from rankmeter._audit.audit import audit as audit
+    from rankmeter._diff.diff import Diff as Diff
+    from rankmeter._diff.diff import diff as diff
     from rankmeter._evaluation.collapsed import Collapsed as Collapsed
     from rankmeter._evaluation.collapsed import collapse as collapse
     from rankmeter._evaluation.curve import curve as curve
@@ -124,6 +129,7 @@ if TYPE_CHECKING:
     from rankmeter._scores.link_prediction import link_queries as link_queries
     from rankmeter._scores.scored import evaluate_ranks as evaluate_ranks
     from rankmeter._scores.scored import evaluate_scores as evaluate_scores
+    from rankmeter._stored.file import load_result as load_result
     from rankmeter._training.accumulator import Accumulator as Accumulator
     from rankmeter._training.accumulator import accumulator as accumulator
     from rankmeter._training.callbacks import compute_metrics as compute_metrics

@@ -25,6 +25,8 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
     "show": {"folders": ["_show"], "needs": []},
     "judge": {"folders": ["_judge"], "needs": []},
     "across": {"folders": ["_across"], "needs": []},
+    "stored": {"folders": ["_stored"], "needs": []},
+    "diff": {"folders": ["_diff", "_cli/diff.py"], "needs": []},
     "report": {"folders": ["_report", "_cli/report.py"], "needs": ["show"]},
     "explain": {"folders": ["_explain", "_cli/explain.py"], "needs": []},
     "splits": {

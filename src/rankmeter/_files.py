@@ -25,6 +25,23 @@ def is_existing_path(text: str) -> bool:
     return os.path.exists(text)  # noqa: PTH110  (Path.exists raises for a long text)
 
 
+RESULT = ".result"
+"""How the name of a stored result ends."""
+
+
+def is_result_name(data: object) -> bool:
+    """Whether the data are a path with the name of a stored result."""
+    return isinstance(data, str | os.PathLike) and str(data).endswith(RESULT)
+
+
+def is_stored_result(data: object) -> bool:
+    """Whether the data are the path of a stored result, by name and first bytes."""
+    if not is_result_name(data) or not os.path.isfile(str(data)):  # noqa: PTH113  (a long text)
+        return False
+    with Path(str(data)).open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
 @contextmanager
 def report_progress_to(show: Callable[[str], None]) -> Iterator[None]:
     """Call `show` with a line about the work in progress, inside the context."""

@@ -35,7 +35,7 @@ from rankmeter.errors import RankmeterError
 
 MADE = {
     "Accumulator", "Across", "Audit", "Collapsed",
-    "Comparison", "Curve", "Description", "Estimate", "Explanation", "LinkQueries",
+    "Comparison", "Curve", "Description", "Diff", "Estimate", "Explanation", "LinkQueries",
     "Metric", "Plan", "SampleSize", "Split", "Summary", "ValueComparison", "Walkthrough",
 }  # fmt: skip
 """Classes whose instances rankmeter makes: only their methods are called."""
@@ -165,7 +165,16 @@ LABELS = ["a", "b", "", None, 1, 2.5, "\ud800", "all", True]
 
 def _path(world: World) -> Any:
     return world.draw.choice(
-        ["out.html", Path("out.html"), "no/such/out.html", "", ".", "\ud800.html", None]
+        [
+            "out.html",
+            Path("out.html"),
+            "out.result",
+            "no/such/out.html",
+            "",
+            ".",
+            "\ud800.html",
+            None,
+        ]
     )
 
 
@@ -334,6 +343,7 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
     "Comparison": _comparison,
     "Curve": _curve,
     "Description": lambda world: rm.describe(_log(world)),
+    "Diff": lambda world: rm.diff({1: ["a", "b"]}, {1: ["b", "c"], 2: ["a"]}),
     "Estimate": lambda world: _summary(world)["mrr"],
     "Evaluator": _evaluator,
     "Explanation": _explanation,
@@ -384,7 +394,7 @@ TEXTS = _some("", "a", "x", "y", "\ud800", "a\nb", "mrr", "<b>")
 CELLS = _cells
 STRATEGIES: dict[str, Callable[[World], Any]] = {
     **{name: _some(*values, None) for name, values in WORDS.items()},
-    **dict.fromkeys(["rankings", "baseline_lists"], _of("rankings")),
+    **dict.fromkeys(["rankings", "baseline_lists", "old", "new"], _of("rankings")),
     **dict.fromkeys(["truth", "train"], _of("truth")), **dict.fromkeys(
     ["metrics", "metric", "text"], _some(*METRICS, "mrr", "ndcg@2", rm.NDCG, ["mrr", "recall@2"])),
     **dict.fromkeys(["assurance", "confidence", "difference", "differing", "exponent",

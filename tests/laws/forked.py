@@ -165,6 +165,7 @@ def world():
             "Description": rm.describe(frame()),
             "Across": rm.across({name: {"a": 1.0, "b": 2.0} for name in "xyz"}),
             "Audit": rm.audit(TIMED, TIMED),
+            "Diff": rm.diff(LISTS, {1: ["b", "a"], 2: ["c"]}),
             "LinkQueries": rm.link_queries(TRIPLES),
             "Split": rm.splits.leave_one_out(TIMED),
         },
@@ -194,6 +195,7 @@ OF_DATA = {
     "collapse": lambda data: rm.collapse(data, {"a": "A", "b": "B", "c": "C"}).frame,
     "across": rm.across,
     "audit": lambda data: rm.audit(data, data),
+    "diff": lambda data: rm.diff(data, data),
     **{f"splits.{name}": call for name, call in rm.splits.SPLITS.items()},
     **{f"baselines.{name}": call for name, call in rm.baselines.BASELINES.items()},
 }
@@ -209,10 +211,10 @@ ARGUMENTS = {
     "means_of": (MRR,), "verdict_on": (MRR,), "curve": (MRR,), "paired": (MRR, "a", "b"),
     "places": ({}, MRR), "log": (None,), "merge": (accumulated(),), "items": (), "update": (),
 }  # fmt: skip
-APART = {"report", "from_bytes", "from_state", "all_reduce"}
+APART = {"report", "save", "from_bytes", "from_state", "all_reduce"}
 """Verbs that write a file or belong to another function, which `rest` calls."""
 OF_MODULES = {"metric", "accumulator", "evaluate_scores", "evaluate_ranks", "link_queries"} | {
-    "adjust", "compute_metrics", "scorer", "group_metric", "grouped",
+    "adjust", "load_result", "compute_metrics", "scorer", "group_metric", "grouped",
 }  # fmt: skip
 """Public functions that `rest` calls."""
 
@@ -240,6 +242,9 @@ def rest(here):
     yield "grouped", False, lambda: rm.grouped([0.3, 0.2, 0.1], [0, 1, 0], group=[3])
     yield "group_metric", False, lambda: rm.group_metric(MRR)([0, 1, 0], [0.3, 0.2, 0.1], None, [3])
     yield "sample_size", True, lambda: rm.sample_size(difference=0.1, sd=1.0)
+    stored = FOLDER / "a.result"
+    yield "save", False, lambda: summary.save(stored)
+    yield "load_result", False, lambda: rm.load_result(stored)
     yield "report", False, lambda: summary.report(FOLDER / "a.html")
     yield "report of systems", False, lambda: comparison.report(FOLDER / "b.html")
     for name, named in {"": {}, "1": {"users": [1, 2, 3]}, "x": {"users": [*"xyz"]}}.items():

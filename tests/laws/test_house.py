@@ -44,7 +44,7 @@ LAYERS = [
     ["_results"],
     ["_evaluation"],
     ["_scores"],
-    ["_show", "_across", "_judge"],
+    ["_show", "_across", "_judge", "_stored", "_diff"],
     ["_report", "_explain", "_training"],
     ["splits"],
     ["baselines", "datasets", "_audit"],

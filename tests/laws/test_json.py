@@ -69,6 +69,7 @@ COMMANDS = {
         "audit ratings.csv ratings.csv --json",
         "audit ratings.csv one.csv a=recs.csv --fail-if leak --json",
     ],
+    "diff": ["diff recs.csv recs.csv --json", "diff recs.csv recs.csv --k 2 --json"],
     "doctor": ["doctor --json"],
     "report": [],
     "schema": [],
@@ -87,6 +88,7 @@ KINDS = {
     "describe": {"description"},
     "split": {"splits"},
     "audit": {"audit"},
+    "diff": {"diff"},
     "doctor": {"machine"},
 }
 
@@ -172,6 +174,7 @@ RESULTS = {
         lambda: rm.across({n: {"A": 0.5, "B": x} for n, x in zip("xyz", (1, 2, 4), strict=True)}),
     ],
     "audit": [lambda: rm.audit(A, T), lambda: rm.audit(A, T, {"A": A, "B": B})],
+    "diff": [lambda: rm.diff(A, B), lambda: rm.diff(A, A, k=1)],
     "description": [lambda: rm.describe({"u": ["a"], "v": ["a"]})],
 }
 

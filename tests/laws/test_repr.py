@@ -23,6 +23,7 @@ PUBLIC = {
     "Comparison": lambda: BOTH,
     "Curve": lambda: BOTH.curve("ndcg@2"),
     "Description": lambda: rm.describe(TRUTH),
+    "Diff": lambda: rm.diff(LISTS, OTHERS),
     "Estimate": lambda: FOUND["rr"],
     "Evaluator": lambda: rm.Evaluator(TRUTH, "mrr"),
     "Grades": lambda: rm.Grades([[0, 0, 1], [2, 3, 0]], n_relevant=[1, 2]),

@@ -80,6 +80,7 @@ EXAMPLES = {
     "across": lambda: rm.across({"x": COMPARED, "y": COMPARED}),
     "across, means": lambda: rm.across({n: {"a": 1.0, "b": float(len(n))} for n in ("x", "xy")}),
     "audit": lambda: rm.audit(TRUTH, TRUTH),
+    "diff": lambda: rm.diff(LISTS, OTHERS),
     "Evaluator": lambda: rm.Evaluator(TRUTH, "rr"),
     "Evaluator.compare": lambda: rm.Evaluator(TRUTH, "rr").compare(BOTH),
     "Evaluator.curve": lambda: rm.Evaluator(TRUTH, "recall").curve(BOTH, 3),
@@ -125,6 +126,7 @@ ARGUMENTS = {
 }  # fmt: skip
 ACTS = {
     "report",
+    "save",
     "plot",
     "log",
     "update",

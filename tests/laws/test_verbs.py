@@ -30,6 +30,7 @@ RESULTS = {
     "Description": lambda: rm.describe(TRUTH),
     "Across": lambda: rm.across({"x": BOTH, "y": BOTH}),
     "Audit": lambda: rm.audit(TRUTH, TRUTH),
+    "Diff": lambda: rm.diff(SYSTEMS["one"], SYSTEMS["two"]),
 }
 GAPS = {
     "ValueComparison": {"show", "report"},
@@ -40,6 +41,7 @@ GAPS = {
     "Description": {"plot", "show", "report", "log"},
     "Across": {"plot", "show", "report", "log"},
     "Audit": {"plot", "show", "report", "log"},
+    "Diff": {"plot", "show", "report"},
 }
 
 

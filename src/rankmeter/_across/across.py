@@ -13,7 +13,9 @@ import polars as pl
 
 from rankmeter._across.random_effects import FEWEST, RandomEffects, random_effects
 from rankmeter._choices import check_choice, level_of_tests
+from rankmeter._evaluation.systems import compare
 from rankmeter._evidence.hits import FloatArray, IntArray
+from rankmeter._files import is_stored_result
 from rankmeter._reading.per_user import read_per_user
 from rankmeter._reading.table import format_few
 from rankmeter._results.compared import Compared
@@ -228,9 +230,10 @@ def across(
     Parameters
     ----------
     results : object
-        A mapping from data set to its comparison, all of the same systems. Or means without users:
-        a mapping from data set to the mean of each system, or a table with the column ``system``
-        and a column for each data set.
+        A mapping from data set to its comparison, all of the same systems, or to the results of
+        evaluations by system, as objects or files, ``{"ml": {"A": "a.result", …}, …}``. Or
+        means without users: a mapping from data set to the mean of each system, or a table with the
+        column ``system`` and a column for each data set.
     baseline : str, optional
         The system that all others are compared with; without a baseline, all pairs are compared.
     same_users : bool
@@ -281,6 +284,8 @@ def across(
     same_users = check_flag("same_users", same_users)
     if confidence is not None:
         confidence = check_choice("confidence", confidence)
+    if isinstance(results, Mapping):
+        results = {name: _compare_results_of(value) for name, value in results.items()}
     if isinstance(results, Mapping) and any(isinstance(v, Result) for v in results.values()):
         return _across_comparisons(results, baseline, confidence, same_users=same_users)
     return _across_means(_read_means(results), baseline, confidence or 0.95)
@@ -313,6 +318,15 @@ def _across_comparisons(
         systems=systems, datasets=(*found,), baseline=baseline or "", confidence=level,
         means=means, differences=(*differences,), rank_sets=ranks, notes=notes,
     )  # fmt: skip
+
+
+def _compare_results_of(systems: object) -> object:
+    """Compare the results of the systems on one data set; any other value is unchanged."""
+    if not isinstance(systems, Mapping) or isinstance(systems, Result):
+        return systems
+    if not any(isinstance(one, Result) or is_stored_result(one) for one in systems.values()):
+        return systems
+    return compare(systems)
 
 
 def _not_a_comparison(name: object, value: object) -> UsageError:

@@ -34,6 +34,7 @@ _FIRST = (
     "compare-values",
     "sample-size",
     "report",
+    "diff",
     "explain",
     "audit",
     "split",

@@ -6,12 +6,13 @@ import json
 import math
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from rankmeter._cli._command import CommandOption, copy_with_message
+from rankmeter._files import is_stored_result
 from rankmeter._results.differences import difference_seen_from
 from rankmeter._results.wording import p_equation, size_text
 from rankmeter.conventions import translate_metrics
@@ -190,6 +191,13 @@ def read_comparison_gate(text: str, systems: Sequence[str] | None) -> Comparison
             raise unknown_word_error(f"system in --fail-if {text!r}:", name, systems)
     claim = " ".join((claimed["claim"] or claimed["within"]).split())
     return ComparisonGate(text, a, claim, b, metric, claimed["margin"])
+
+
+def stored_systems(conditions: Iterable[str], known: Collection[str]) -> list[str]:
+    """The systems of conditions that are files of results, but for the known ones."""
+    parts = (_split_condition(_CLAIM, text) for text in conditions)
+    names = dict.fromkeys(name for part in parts if part is not None for name in part[1:3])
+    return [name for name in names if name not in known and is_stored_result(name)]
 
 
 def _suggest_condition(text: str) -> str:

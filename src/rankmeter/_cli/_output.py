@@ -10,7 +10,7 @@ import click
 
 from rankmeter._cli._command import CommandOption
 from rankmeter._cli._terminal import print_answer
-from rankmeter._files import open_replacement
+from rankmeter._files import RESULT, is_result_name, open_replacement
 from rankmeter._results.wording import to_json_value
 from rankmeter.errors import UsageError
 
@@ -25,16 +25,21 @@ class Formats(Generic[T]):
     """The formats in which a command writes its result.
 
     `show` draws it on standard output for a terminal; `texts` makes text of it, by the name of the
-    format: ``table`` and ``json`` are among them.
+    format: ``table`` and ``json`` are among them. The result is stored in a file of such a name if
+    it `stores`.
     """
 
-    def __init__(self, show: Callable[[T], None], **texts: Callable[[T], str]) -> None:
-        self.show, self.texts = show, texts
+    def __init__(
+        self, show: Callable[[T], None], *, stores: bool = False, **texts: Callable[[T], str]
+    ) -> None:
+        self.show, self.texts, self.stores = show, texts, stores
 
     def build_options(self, format_help: str) -> list[CommandOption]:
         """Build the options ``--format``, ``--json`` and ``--output``."""
         forms = click.Choice(list(self.texts))
         to_file = "Write to a file instead of standard output."
+        if self.stores:
+            to_file += f" A {RESULT} file stores the result, for compare."
         return [
             CommandOption("form --format", format_help, type=forms, group="Output"),
             json_option("Write one JSON object: the same as --format json."),
@@ -52,6 +57,11 @@ class Formats(Generic[T]):
         """Write a result, after the lines `before`, to a file or on standard output."""
         from rankmeter._cli._files import STDIN  # brings Polars with it
 
+        if is_result_name(output):
+            raise UsageError(
+                f"{output}: only the result of an evaluation is stored; choose another name",
+                option="output",
+            )
         to_stdout = output in (None, STDIN)
         if form == "table" and to_stdout:
             self.show(result)
@@ -67,9 +77,10 @@ class Formats(Generic[T]):
 class AnswerFormats(Formats[R]):
     """The formats of a result that has an answer, of which ``--details`` shows all."""
 
-    def __init__(self, **texts: Callable[[R], str]) -> None:
+    def __init__(self, *, stores: bool = False, **texts: Callable[[R], str]) -> None:
         super().__init__(
             lambda result: print_answer(result.answer()),
+            stores=stores,
             table=lambda result: result.answer().to_text("--details"),
             md=lambda result: result.to_markdown(),
             **texts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +15,7 @@ from rankmeter._cli._gates import ComparisonGate, Gate, exit_on_failures, fail_i
 from rankmeter._cli._options import metrics_option
 from rankmeter._cli._output import AnswerFormats, Formats, check_page_name
 from rankmeter._cli._terminal import print_walkthrough
+from rankmeter._files import is_result_name
 from rankmeter._reading.spark import spark_session
 from rankmeter._results.evaluated import labels_by_group
 from rankmeter._results.summary import Summary
@@ -80,6 +81,8 @@ class Outputs:
     conditions: tuple[str, ...] = ()
     show: tuple[str, ...] = ()
     details: bool = False
+    stored: str | None = None
+    """A file that stores the result; the format is then written on standard output."""
 
     @classmethod
     def take_from_options(cls, formats: Formats[Any], options: dict[str, Any]) -> Outputs:
@@ -87,6 +90,8 @@ class Outputs:
         form = formats.choose_format(options.pop("form"), as_json=options.pop("as_json"))
         names = [field.name for field in fields(cls) if field.name in options]
         outputs = cls(formats, form, **{name: options.pop(name) for name in names})
+        if formats.stores and is_result_name(outputs.output):
+            outputs = replace(outputs, output=None, stored=outputs.output)
         if outputs.details and form not in ("table", "md"):
             raise UsageError(f"--details is for tables and Markdown: --format {form} has no more")
         if outputs.show and (form != "table" or outputs.output not in (None, STDIN)):
@@ -99,13 +104,15 @@ class Outputs:
         for path in filter(None, tables):
             output_format(path, TABLES)
         check_page_name(self.report)
-        refuse_overwriting([self.output, self.report, *tables], inputs)
+        refuse_overwriting([self.output, self.stored, self.report, *tables], inputs)
 
     def write_page_and_trace_users(self, result: Any, **page: Any) -> list[Walkthrough]:
-        """Write the page of a result, and return the walkthroughs of the users to show."""
+        """Write the page of a result, store it, and return the walkthroughs of the users."""
         walks = [result.show(user) for user in self.show]
         if self.report is not None:
             result.report(self.report, **page)
+        if self.stored is not None:
+            result.save(self.stored)
         return walks
 
     def write_result(
@@ -149,7 +156,7 @@ def _means_latex(result: Summary) -> str:
 
 
 FORMATS: AnswerFormats[Summary] = AnswerFormats(
-    csv=_means_csv, latex=_means_latex, json=Summary.to_json
+    csv=_means_csv, latex=_means_latex, json=Summary.to_json, stores=True
 )
 
 

@@ -12,7 +12,12 @@ import click
 
 from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
-from rankmeter._cli._gates import collect_margins, fail_if_option, read_comparison_gate
+from rankmeter._cli._gates import (
+    collect_margins,
+    fail_if_option,
+    read_comparison_gate,
+    stored_systems,
+)
 from rankmeter._cli._options import build_options, given_options, metrics_option, side_files
 from rankmeter._cli._output import AnswerFormats, report_option
 from rankmeter._cli._shared import (
@@ -26,7 +31,7 @@ from rankmeter._cli._shared import (
 from rankmeter._cli._terminal import show_spinner
 from rankmeter._evaluation.evaluate import evaluate
 from rankmeter._evaluation.systems import compare
-from rankmeter._files import is_existing_path
+from rankmeter._files import is_existing_path, is_stored_result
 from rankmeter._results.comparison import Comparison
 from rankmeter.errors import UsageError
 
@@ -41,14 +46,20 @@ FORMATS: AnswerFormats[Comparison] = AnswerFormats(
 
 
 def _run_command(
-    truth: str,
+    truth: str | None,
     systems: tuple[str, ...],
     segments: str | None,
     master: str | None,
     **choices: Any,
 ) -> None:
     outputs = Outputs.take_from_options(FORMATS, choices)
-    runs = _read_system_arguments(truth, systems)
+    if is_stored_result(truth) or is_stored_result(str(truth).partition("=")[2]):
+        systems, truth = (str(truth), *systems), None
+    runs = _read_system_arguments(truth or "", systems)
+    remembered = stored_systems(outputs.conditions, runs)
+    if len(runs) == len(remembered) == 1 and choices.get("baseline") is None:
+        choices["baseline"] = remembered[0]
+    runs |= {name: name for name in remembered}
     gates = [read_comparison_gate(condition, list(runs)) for condition in outputs.conditions]
     choices["margin"] = collect_margins(gates, choices.get("margin"))
     outputs.check_files([truth, *all_files(runs), segments, *side_files(choices)])
@@ -123,7 +134,8 @@ def _split_name_and_file(text: str) -> tuple[str, str] | tuple[()]:
 
 CONDITIONS = (
     "'new shown worse than prod on ndcg@10', 'new not shown within 1% of prod on ndcg@10' (a loss "
-    "of 1% cannot be ruled out; or 'within 0.005'), 'new not shown better than prod on ndcg@10'."
+    "of 1% cannot be ruled out; or 'within 0.005'), 'new not shown better than prod on ndcg@10'. "
+    "Either can be the file of a result, prod.result."
 )
 
 
@@ -131,7 +143,8 @@ command = Command(
     "compare",
     "Compare systems over one TRUTH: each SYSTEM is NAME=FILE, or NAME=FILE,FILE with several "
     "training runs of it; files alone, such as *.run, are named by their file names.\n\n"
-    "Differences are paired: every system is measured on the same users.",
+    "A SYSTEM can be the stored result of an evaluation (-o prod.result); if all are, there is no "
+    "TRUTH. Differences are paired: every system is measured on the same users.",
     _run_command,
     [
         click.Argument(["truth"], type=click.Path()),

@@ -30,6 +30,7 @@ FORMATS: AnswerFormats[Summary] = AnswerFormats(
     latex=Summary.to_latex,
     trec=lambda result: "\n".join(_trec_line(name, "all", e.mean) for name, e in result.items()),
     json=Summary.to_json,
+    stores=True,
 )
 
 

@@ -17,7 +17,7 @@ from rankmeter._annexes import annex
 from rankmeter._choices import CHOICES, RELEVANT_FORMS, active_choices, format_value
 from rankmeter._engine.choose import Reading
 from rankmeter._engine.side import Given, Side, read_side
-from rankmeter._files import is_existing_path
+from rankmeter._files import is_existing_path, is_stored_result
 from rankmeter._rankings.kind import RankingKind, resolve_plan_of_systems, truth_of_systems
 from rankmeter._reading.columns import SYNONYMS, SharedColumns
 from rankmeter._reading.doubts import (
@@ -111,7 +111,11 @@ def shared_plan(
         labels = [e.label for e in (other.plan.metrics if metrics is None else entries)]
         entries_of_b = {label: other.plan[label] for label in labels if label in other}
         for differs in _question_differences(first, result, name, other, entries, entries_of_b):
-            raise UsageError(f"{first} and {name} do not answer the same question: {differs}")
+            tools = [r.plan.convention for r in (result, other)]
+            follow = f" ({first} follows {tools[0]}, {name} {tools[1]})" * (tools[0] != tools[1])
+            raise UsageError(
+                f"{first} and {name} do not answer the same question{follow}: {differs}"
+            )
     return replace(result.plan, metrics=tuple(entries))
 
 
@@ -157,6 +161,9 @@ def _question_differences(
                 f"user {brief(alone[0])} is in the ground truth of {has}, and not in that of "
                 f"{lacks} ({counted(len(alone), 'such user')} in all); {REMEDY}"
             )
+    known = [r.fingerprints and r.fingerprints.truth for r in (result, other)]
+    if all(known) and known[0] != known[1]:
+        yield f"the ground truth of {a} has other items or gains than that of {b}; {REMEDY}"
     for entry in entries:
         if entry.alignment.scope == "all" and entry.alignment.exclude == "none":
             judged_by_a = _n_relevant_by_user(result, entry)
@@ -452,9 +459,9 @@ class Question:
         """Refuse results, and options that cannot act on rankings without items."""
         side_args = {"columns": self.columns, **self.side_data.arguments()}
         for rankings in systems.values():
-            if isinstance(rankings, Result):
+            if isinstance(rankings, Result) or is_stored_result(rankings):
                 raise UsageError(
-                    f"{type(rankings).__name__} is a result, not rankings: pass the rankings, or "
+                    f"{_name_of_result(rankings)} is a result, not rankings: pass the rankings, or "
                     "compare results with rm.compare({'A': result_a, 'B': result_b})"
                 )
             if isinstance(rankings, RankingKind) and rankings.data != "rankings":
@@ -482,6 +489,10 @@ class Question:
                     raise
                 raise type(error)(f"System {str(name)!r}: {error}") from None
         return tables
+
+
+def _name_of_result(result: object) -> str:
+    return type(result).__name__ if isinstance(result, Result) else str(result)
 
 
 def _columns_by_side(columns: Mapping[str, Any] | None) -> dict[str, Mapping[str, str] | None]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any, Unpack
 
+from rankmeter._annexes import annex
 from rankmeter._choices import Choices, Setting, takes_aliases, takes_choices
 from rankmeter._engine.choose import EngineName, parse_engine
 from rankmeter._engine.side import Given
@@ -19,7 +21,7 @@ from rankmeter._evaluation.question import (
     results_by_name,
     shared_plan,
 )
-from rankmeter._files import is_existing_path
+from rankmeter._files import is_existing_path, is_stored_result
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.result import Result
 from rankmeter._results.settings import Correction, Family, Settings, Test
@@ -65,12 +67,13 @@ def compare(
         2 to 100 named rankings, each in any form that `evaluate` takes; or, for a system with
         several training runs (seeds), a list of them: ``{"A": [run1, run2, run3], "B": …}``.
         Users and runs then both vary, and differences are tested over both. Or, without `truth`,
-        results of `evaluate`, `evaluate_scores`, `evaluate_ranks` or an accumulator, and stored
-        values of users: the ``per_user`` of results, as frames or files.
+        results of `evaluate`, `evaluate_scores`, `evaluate_ranks` or an accumulator, files of
+        results (``"prod.result"``), and stored values of users: the ``per_user`` of results, as
+        frames or files. Rankings next to a result need the `truth`: they are evaluated first.
     truth : object
-        As in `evaluate`. Results have theirs.
+        As in `evaluate`. Results have theirs; with rankings next to them it must be the same.
     metrics : str, Metric or iterable of them
-        As in `evaluate`; of results, those to compare, which are all by default.
+        As in `evaluate`; with results, those to compare, which are all by default.
     baseline : str, optional
         The system that all others are compared with; without a baseline, all pairs are compared.
     test : str
@@ -151,9 +154,16 @@ def compare(
         baseline=baseline, test=test, correction=correction, family=family,
         n_resamples=n_permutations, margin=margin, segments=segments, clusters=clusters,
     )  # fmt: skip
+    systems = _read_stored_results(systems)
     stored = truth is None and any(map(_holds_stored_values, systems.values()))
     systems = equalize_metric_names(systems)
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    if results_by_name(systems) and truth is not None:
+        reading = parse_engine(engine, memory)
+        question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
+        if (evaluated := _evaluate_others(question, systems)) is not None:
+            asked = None if metrics is DEFAULT_METRICS else metrics
+            return _compare_values(evaluated, results_by_name(evaluated), asked, settings)
     if (results := results_by_name(systems)) or stored:
         _refuse_rankings(systems, results)
         before, after = {"truth": truth, "like": like, "columns": columns}, {"memory": memory}
@@ -164,6 +174,54 @@ def compare(
     reading = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
     return compare_question(question, systems, settings)
+
+
+def _read_stored_results(systems: Mapping[str, object]) -> Mapping[str, object]:
+    """Read the files of results among systems and their runs."""
+
+    def is_stored(data: object) -> bool:
+        runs = data if isinstance(data, list | tuple) else [data]
+        return (
+            bool(runs) and isinstance(runs[0], str | PathLike) and any(map(is_stored_result, runs))
+        )
+
+    def read(data: object) -> object:
+        return annex("_stored.file").load_result(data) if is_stored_result(data) else data
+
+    if not any(map(is_stored, systems.values())):
+        return systems
+    return {
+        name: [*map(read, data)] if isinstance(data, list | tuple) and is_stored(data)
+        else read(data)
+        for name, data in systems.items()
+    }  # fmt: skip
+
+
+def _evaluate_others(question: Question, systems: Mapping[str, object]) -> dict[str, object] | None:
+    """Evaluate the rankings next to results; None if all systems are results."""
+    from rankmeter._evaluation.evaluate import evaluate_question
+
+    results = results_by_name(systems)
+    if all(isinstance(run, Summary) for one in systems.values() for run in _list_runs(one)):
+        return None
+    first = next(iter(results.values()))
+    if question.metrics is DEFAULT_METRICS:
+        question = replace(question, metrics=[entry.label for entry in first.plan.metrics])
+    known = any(result.fingerprints is not None for result in results.values())
+
+    def evaluated(rankings: object) -> Summary:
+        result = evaluate_question(question, rankings)
+        return annex("_stored.file").with_fingerprints(result) if known else result
+
+    answers: dict[str, object] = {}
+    for name, system in systems.items():
+        runs = _list_runs(system)
+        if all(isinstance(run, Summary) for run in runs):
+            answers[name] = system
+            continue
+        several = [evaluated(run) for run in _split_runs(system, question.columns)]
+        answers[name] = several if len(several) > 1 else several[0]
+    return answers
 
 
 def _refuse_ranking_options(options: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,23 @@ if TYPE_CHECKING:
     from rankmeter._results.verdicts import Headline
 
 
+class Fingerprints(NamedTuple):
+    """What a stored result knows of its data; None where the rankings were not in memory."""
+
+    truth: str | None = None
+    lists: str | None = None
+    judged_items: int | None = None
+    shown_items: int | None = None
+    """The judged items that are in some ranking."""
+
+    @property
+    def shown_share(self) -> float | None:
+        """The share of the judged items that anybody was shown."""
+        if self.shown_items is None or not self.judged_items:
+            return None
+        return self.shown_items / self.judged_items
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluated(Logged):
     """Means of all metrics of a plan, and the values behind them.
@@ -56,6 +73,7 @@ class Evaluated(Logged):
     perfect: Mapping[str, float] = field(default_factory=dict)
     source: Source | None = None
     kind: Kind = POLARS
+    fingerprints: Fingerprints | None = None
 
     @property
     def confidence(self) -> float:

@@ -67,6 +67,8 @@ class Summary(Evaluated, Mapping[str, Estimate]):
     kind : Kind
         Data frame library of the returned frames: pandas or Spark, with the name and type of
         their users, if the rankings are such a frame, and otherwise Polars.
+    fingerprints : Fingerprints or None
+        Of a stored result, those of its ground truth and its lists.
     """
 
     best = UnavailableMethod("the means of perfect rankings are called `perfect`")
@@ -312,6 +314,37 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         """
         annex("_report.summary_page").write(self, path, segments)
         return Path(path)
+
+    @use_words_of_result
+    def save(self, path: str | Path) -> None:
+        """Store the result in a file: values by user, plan, fingerprints of the data.
+
+        `rankmeter.load_result` reads it, and `rankmeter.compare` takes the path as a system:
+        ``rm.compare({"new": result, "prod": "prod.result"})``. Rankings in memory are read once
+        more for the fingerprints.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file whose name ends in ``.result``.
+
+        Raises
+        ------
+        UsageError
+            If the file has another name, or the result has no values of users.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import rankmeter as rm
+        >>> result = rm.evaluate({"ann": ["b", "a"]}, {"ann": {"a"}}, "rr")
+        >>> with TemporaryDirectory() as folder:
+        ...     result.save(Path(folder, "prod.result"))
+        ...     rm.load_result(Path(folder, "prod.result"))["rr"].mean
+        0.5
+        """
+        annex("_stored.file").save_result(self, path)
 
 
 def summarize(

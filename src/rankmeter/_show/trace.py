@@ -86,8 +86,9 @@ def _trace_user(
     """
     if source is None:
         raise UsageError(
-            "show() needs the ranks of each user, which neither keep='moments' nor the mean of "
-            "several training runs has: accumulate with keep='values', or evaluate one run"
+            "show() needs the ranks of each user, which neither keep='moments', the mean of "
+            "several training runs nor a stored result has: accumulate with keep='values', or "
+            "evaluate the rankings of one run"
         )
     row = _find_user_row(scores.users, user)
     user = scores.users[row]

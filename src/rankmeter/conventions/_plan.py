@@ -502,9 +502,9 @@ def _resolve_metric(
             )
         else:
             options[name] = option.default
-    alignment = _build_choices(Alignment, switches)
+    alignment = build_choices(Alignment, switches)
     _refuse_contradictions(alignment)
-    averaging = _build_choices(Averaging, switches)
+    averaging = build_choices(Averaging, switches)
     if spec.whole and averaging.aggregate != "micro":
         raise UsageError(
             f"{metric} is computed over all lists at once, so it has no "
@@ -518,7 +518,7 @@ def _resolve_metric(
     resolved = Metric(metric.name, metric.k)(**options)
     entry = MetricPlan(
         label, resolved, alignment, averaging, metric, frozenset(switches), candidates,
-        has_ties_of_tool=_build_choices(Alignment, usual).ties == alignment.ties,
+        has_ties_of_tool=build_choices(Alignment, usual).ties == alignment.ties,
     )  # fmt: skip
     return _settle_stand_ins(entry, {*decided, *written}, usual, convention)
 
@@ -621,7 +621,7 @@ def _number_of_candidates(metric: Metric, setting: Setting, data: Input) -> int:
     return setting.n_items or 0
 
 
-def _build_choices(kind: type[Any], switches: Mapping[str, Any]) -> Any:
+def build_choices(kind: type[Any], switches: Mapping[str, Any]) -> Any:
     """Build an `Alignment` or `Averaging` from its own choices, checked."""
     names = [field.name for field in dataclasses.fields(kind) if field.name in switches]
     return kind(**{name: check_choice(name, switches[name]) for name in names})

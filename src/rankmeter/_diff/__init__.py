@@ -1,0 +1,1 @@
+"""Two rankings next to each other, without ground truth."""

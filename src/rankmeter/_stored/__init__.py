@@ -1,0 +1,1 @@
+"""Results in files, which are read and never executed."""
