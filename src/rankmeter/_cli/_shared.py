@@ -75,6 +75,8 @@ class Outputs:
     form: str
     output: str | None
     report: str | None = None
+    queries: str | None = None
+    static: bool = False
     per_user: str | None = None
     worst: str | None = None
     conditions: tuple[str, ...] = ()
@@ -91,6 +93,11 @@ class Outputs:
             raise UsageError(f"--details is for tables and Markdown: --format {form} has no more")
         if outputs.show and (form != "table" or outputs.output not in (None, STDIN)):
             raise UsageError("--show writes a table on standard output: leave out --format and -o")
+        for option in ("queries", "static"):
+            if getattr(outputs, option) and outputs.report is None:
+                raise UsageError(
+                    f"--{option} is for the page: add --report FILE.html", option=option
+                )
         return outputs
 
     def check_files(self, inputs: Sequence[str | None]) -> None:
@@ -99,13 +106,14 @@ class Outputs:
         for path in filter(None, tables):
             output_format(path, TABLES)
         check_page_name(self.report)
-        refuse_overwriting([self.output, self.report, *tables], inputs)
+        refuse_overwriting([self.output, self.report, *tables], [*inputs, self.queries])
 
     def write_page_and_trace_users(self, result: Any, **page: Any) -> list[Walkthrough]:
         """Write the page of a result, and return the walkthroughs of the users to show."""
         walks = [result.show(user) for user in self.show]
         if self.report is not None:
-            result.report(self.report, **page)
+            asked = {"interactive": not self.static, "queries": self.queries}
+            result.report(self.report, **asked, **page)
         return walks
 
     def write_result(

@@ -14,7 +14,7 @@ from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._gates import collect_margins, fail_if_option, read_comparison_gate
 from rankmeter._cli._options import build_options, given_options, metrics_option, side_files
-from rankmeter._cli._output import AnswerFormats, report_option
+from rankmeter._cli._output import AnswerFormats, report_options
 from rankmeter._cli._shared import (
     Outputs,
     master_option,
@@ -138,7 +138,7 @@ command = Command(
         click.Argument(["systems"], nargs=-1, required=True, metavar="SYSTEM..."),
         metrics_option("What to measure: ndcg@10, map@5,10. May be repeated."),
         segments_option(WITHIN),
-        report_option(),
+        *report_options(),
         per_user_option("system, user"),
         CommandOption(
             "--worst",

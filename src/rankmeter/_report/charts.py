@@ -69,7 +69,9 @@ alt: Any = _Altair()
 def place_side_by_side(charts: Sequence[Any]) -> Any:
     """Put charts without width or theme side by side, dark on white for a paper."""
     ink, faint = INK, FAINT
-    panes = [panel.properties(width=WIDTH, usermeta=alt.Undefined) for panel in charts]
+    panes = [panel.properties(width=WIDTH) for panel in charts]
+    for pane in panes:
+        pane["usermeta"] = alt.Undefined  # what a page needs to know of it
     return (
         _offline_chart_class()(concat=panes, columns=3, spacing=28)
         .configure(background="white", font="sans-serif", aria=False)  # it would evaluate titles
@@ -270,7 +272,10 @@ def difference_histograms(metric: str, pairs: Iterable[tuple[Difference, Histogr
                 title=alt.TitleParams(pair, subtitle=subtitle),
                 height=130,
                 usermeta={
-                    "kind": "difference", "metric": metric, "a": d.a, "b": d.b,
+                    "kind": "difference",
+                    "metric": metric,
+                    "a": d.a,
+                    "b": d.b,
                     "fields": ["low", "high"],
                     "edges": histogram.edges[len(histogram.edges) // 2 :],
                 },
@@ -523,8 +528,11 @@ def value_histogram(metric: str, counts: Sequence[int], edges: Sequence[float]) 
         )
         .properties(
             usermeta={
-                "kind": "value", "metric": metric, "fields": ["low", "high"], "last": edges[-1],
+                "kind": "value",
+                "metric": metric,
+                "fields": ["low", "high"],
+                "last": edges[-1],
             },
             description=f"Distribution of {metric} over {count_users(sum(counts))}",
-        )  # fmt: skip
+        )
     )

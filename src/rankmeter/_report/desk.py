@@ -27,7 +27,7 @@ from rankmeter.errors._checks import words_in_use
 
 MAX_VALUES = 1_500_000
 """Values of users in one page; beyond, it has some of the users."""
-MAX_PLACES = 240_000
+MAX_PLACES = 600_000
 """Places of lists in one page; beyond, it has the lists of some of the users."""
 DEPTH = 20
 """Items of a list that are shown, besides the relevant ones further down."""

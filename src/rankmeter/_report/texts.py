@@ -65,7 +65,7 @@ def _pairs(data: Any, option: Option) -> tuple[list[Any], list[Any]]:
         if wrong := [text for text in data.values() if not isinstance(text, str | None)]:
             raise DataError(f"{expected}: {brief(wrong[0])} is no text")
         return [*data], [*data.values()]
-    if not has_accepted_form(data):
+    if isinstance(data, list | tuple) or not has_accepted_form(data):
         raise UsageError(f"{expected}, got {brief(data)}")
     read = read_columns(data, "segments" if role == "user" else "items")
     names = [*read.names]
