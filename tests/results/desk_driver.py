@@ -19,8 +19,8 @@ FLAGS = (
 )  # fmt: skip
 
 ACTIONS = """
-const until = async (test) => { while (!test()) await new Promise((done) => setTimeout(done, 20)); };
-const pause = () => new Promise((done) => setTimeout(done, 300));
+const pause = (ms = 300) => new Promise((done) => setTimeout(done, ms));
+const until = async (test) => { while (!test()) await pause(20); };
 const one = (css, root = document) => root.querySelector(css);
 const all = (css, root = document) => [...root.querySelectorAll(css)];
 const desk = () => one("#desk-part");
@@ -59,14 +59,14 @@ def act(folder, page, script, address=""):
     driver = f"""
     (async () => {{
       {ACTIONS}
-      let told;
+      let given;
       try {{
         await until(() => document.getElementById("desk-part"));
-        told = await (async () => {{ {script} }})();
-      }} catch (error) {{ told = {{ error: `${{error}} ${{error.stack}}` }}; }}
+        given = await (async () => {{ {script} }})();
+      }} catch (error) {{ given = {{ error: `${{error}} ${{error.stack}}` }}; }}
       const answer = document.createElement("pre");
-      answer.id = "told";
-      answer.textContent = JSON.stringify(told ?? null);
+      answer.id = "given";
+      answer.textContent = JSON.stringify(given ?? null);
       document.body.append(answer);
     }})();
     """
@@ -79,8 +79,8 @@ def act(folder, page, script, address=""):
         [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"{path.as_uri()}{address}"],
         capture_output=True, text=True, timeout=180, check=True,
     )  # fmt: skip
-    found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.DOTALL)
+    found = re.search(r'<pre id="given">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr[-2000:]
-    told = json.loads(html.unescape(found[1]))
-    assert not (isinstance(told, dict) and "error" in told), told["error"]
-    return told, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    given = json.loads(html.unescape(found[1]))
+    assert not (isinstance(given, dict) and "error" in given), given["error"]
+    return given, [line for line in done.stderr.splitlines() if "CONSOLE" in line]

@@ -194,7 +194,7 @@ class TestTexts:
         ("queries", "error", "match"),
         [
             ({"other": "text"}, DataError, "queries= has no text of a query of the result"),
-            ({"q1": 3}, DataError, "3 is no text"),
+            ({"q1": 3}, DataError, "3 is not a text"),
             ([1, 2], UsageError, "must be a mapping from id to the text of a query"),
             (pl.DataFrame({"a": ["q1"], "b": ["x"]}), DataError, "Its columns are 'a', 'b'"),
             (pl.DataFrame({"user": ["q1"], "a": ["x"], "b": ["x"]}), DataError, "columns are"),
@@ -225,25 +225,25 @@ class TestBrowser:
                  left: entries(0), right: entries(1),
                  lines: all("#desk-part .why path").length, hash: location.hash };
         """
-        told, said = act(tmp_path, page, script)
+        given, said = act(tmp_path, page, script)
         assert said == []
         a, b = content(page)["pair"]
         ranked = [row[0] for row in changes(found, "ndcg@10", a, b) if SEGMENTS[row[0]] == "web"]
-        assert told["shown"] == ranked[:10]
+        assert given["shown"] == ranked[:10]
         query = ranked[0]
-        assert f"user={query}" in told["hash"]
-        assert "segment=web" in told["hash"]
-        for name, column in ((b, told["left"]), (a, told["right"])):
+        assert f"user={query}" in given["hash"]
+        assert "segment=web" in given["hash"]
+        for name, column in ((b, given["left"]), (a, given["right"])):
             ranked = SYSTEMS[name][query]
             assert [entry["text"] for entry in column[:20]] == [ITEMS[i] for i in ranked[:20]]
             hits = {entry["text"] for entry in column if entry["hit"]}
             assert hits == {ITEMS[item] for item in TRUTH[query]}
             assert [entry["rank"] for entry in column if entry["cut"]] == ["10"]
             in_top = sum(item in TRUTH[query] for item in ranked[:10])
-            assert f"{name}: {in_top} of 3 relevant in the top 10" in told["why"]
+            assert f"{name}: {in_top} of 3 relevant in the top 10" in given["why"]
         before = {ITEMS[item]: rank for rank, item in enumerate(SYSTEMS[b][query], 1)}
-        seen = {entry["text"] for entry in told["left"] if entry["rank"] != "–"}
-        for entry in told["right"]:
+        seen = {entry["text"] for entry in given["left"] if entry["rank"] != "–"}
+        for entry in given["right"]:
             up = before.get(entry["text"], 0) - int(entry["rank"] if entry["rank"] != "–" else 0)
             if entry["rank"] == "–":
                 assert entry["gain"] == "relevant, not ranked"
@@ -251,31 +251,31 @@ class TestBrowser:
                 assert entry["moved"] == "new"
             else:
                 assert entry["moved"] == (f"▲ {up}" if up > 0 else f"▼ {-up}" if up else "=")
-        common = seen & {entry["text"] for entry in told["right"] if entry["rank"] != "–"}
-        assert told["lines"] == len(common)
+        common = seen & {entry["text"] for entry in given["right"] if entry["rank"] != "–"}
+        assert given["lines"] == len(common)
 
     def test_search_filter_and_sort(self, tmp_path, found, page):
         script = """
-        const told = {};
+        const given = {};
         for (const text of ["q7", "WORDS OF Q8", "d7", "number 11", "nothing"]) {
           await find(text);
-          told[text] = [shown(), status()];
+          given[text] = [shown(), status()];
         }
         one("#desk-part .desk-status button").click();
-        told.cleared = shown();
+        given.cleared = shown();
         for (const change of ["lost", "gained", "equal", "only-a", "only-b"]) {
           choose("Change", change);
-          told[change] = shown();
+          given[change] = shown();
         }
         choose("Change", "");
         all("#desk-part thead button").at(-1).click();
-        told.best = users()[0];
-        told.sorted = one("#desk-part thead [aria-sort]").getAttribute("aria-sort");
+        given.best = users()[0];
+        given.sorted = one("#desk-part thead [aria-sort]").getAttribute("aria-sort");
         one("#desk-part .more").click();
-        told.more = users().length;
-        return told;
+        given.more = users().length;
+        return given;
         """
-        told, said = act(tmp_path, page, script)
+        given, said = act(tmp_path, page, script)
         assert said == []
 
         def with_items(items):
@@ -287,22 +287,22 @@ class TestBrowser:
             )
             return len([*seen])
 
-        assert told["q7"][0] == 1
-        assert told["WORDS OF Q8"][0] == 1 + sum(q.startswith("q8") for q in [*TRUTH] if q != "q8")
-        assert told["d7"][0] == with_items({"d7"})
-        assert told["number 11"][0] == with_items({"d11"})
-        assert "found by name, " in told["d7"][1]
-        assert told["nothing"][0] == 0
-        assert told["cleared"] == N
+        assert given["q7"][0] == 1
+        assert given["WORDS OF Q8"][0] == 1 + sum(q.startswith("q8") for q in [*TRUTH] if q != "q8")
+        assert given["d7"][0] == with_items({"d7"})
+        assert given["number 11"][0] == with_items({"d11"})
+        assert "found by name, " in given["d7"][1]
+        assert given["nothing"][0] == 0
+        assert given["cleared"] == N
         rows = changes(found, "ndcg@10", *content(page)["pair"])
-        assert told["lost"] == sum(x < y for _, x, y in rows)
-        assert told["gained"] == sum(x > y for _, x, y in rows)
-        assert told["equal"] == sum(x == y for _, x, y in rows)
-        assert told["only-a"] == sum(x > 0 == y for _, x, y in rows)
-        assert told["only-b"] == sum(y > 0 == x for _, x, y in rows)
-        assert told["best"] == rows[-1][0]
-        assert told["sorted"] == "descending"
-        assert told["more"] == 60
+        assert given["lost"] == sum(x < y for _, x, y in rows)
+        assert given["gained"] == sum(x > y for _, x, y in rows)
+        assert given["equal"] == sum(x == y for _, x, y in rows)
+        assert given["only-a"] == sum(x > 0 == y for _, x, y in rows)
+        assert given["only-b"] == sum(y > 0 == x for _, x, y in rows)
+        assert given["best"] == rows[-1][0]
+        assert given["sorted"] == "descending"
+        assert given["more"] == 60
 
     def test_metric_k_and_systems_are_chosen_and_have_an_address(self, tmp_path, found, page):
         script = """
@@ -324,22 +324,22 @@ class TestBrowser:
         seen.unknown = shown();
         return seen;
         """
-        told, said = act(tmp_path, page, script, "#user=q5&metric=ndcg%405&a=rerank&b=bm25")
+        given, said = act(tmp_path, page, script, "#user=q5&metric=ndcg%405&a=rerank&b=bm25")
         assert said == []
-        assert told["user"] == "q5"
-        assert told["list"] == "List of bm25"
+        assert given["user"] == "q5"
+        assert given["list"] == "List of bm25"
         rows = {q: (x, y) for q, x, y in changes(found, "ndcg@5", "rerank", "bm25")}
-        for name, before, after, change in told["rows"]:
+        for name, before, after, change in given["rows"]:
             x, y = rows[re.match(r"q\d+", name)[0]]
             assert (before, after) == (f"{y:.4f}", f"{x:.4f}")
             assert change == (f"{x - y:+.4f}".replace("-", "−") if x != y else "0")
-        assert "metric" not in told["k"]
-        assert "user=q5" in told["k"]
-        assert "metric=rr" in told["metric"]
-        assert told["ks"] == "k"
-        assert told["swapped"] == ["bm25", "rerank"]
-        assert told["moved"] == ["q9", "recall@20"]
-        assert told["unknown"] == N
+        assert "metric" not in given["k"]
+        assert "user=q5" in given["k"]
+        assert "metric=rr" in given["metric"]
+        assert given["ks"] == "k"
+        assert given["swapped"] == ["bm25", "rerank"]
+        assert given["moved"] == ["q9", "recall@20"]
+        assert given["unknown"] == N
 
     def test_tables_and_charts_are_saved(self, tmp_path, found, page):
         script = """
@@ -356,32 +356,32 @@ class TestBrowser:
         const png = [...new Uint8Array(await files.pop().arrayBuffer())].slice(1, 4);
         return { csv, parsed, svg: svgs[0], figures: figures.length, png };
         """
-        told, said = act(tmp_path, page, script)
+        given, said = act(tmp_path, page, script)
         assert said == []
         a, b = content(page)["pair"]
         rows = [row for row in changes(found, "ndcg@10", a, b) if SEGMENTS[row[0]] == "web"]
-        lines = told["csv"].lstrip("\ufeff").splitlines()
+        lines = given["csv"].lstrip("\ufeff").splitlines()
         assert lines[0].startswith("query,text,ndcg@10 ") or lines[0].startswith(
             "user,text,ndcg@10 "
         )
         assert [line.split(",")[0] for line in lines[1:]] == [row[0] for row in rows]
         assert float(lines[1].split(",")[3]) == rows[0][1]
-        assert told["figures"] > 10
-        assert told["parsed"] == [True] * told["figures"]
-        assert 'class="' not in told["svg"]
-        assert "rgb(" in told["svg"]
-        assert bytes(told["png"]) == b"PNG"
+        assert given["figures"] > 10
+        assert given["parsed"] == [True] * given["figures"]
+        assert 'class="' not in given["svg"]
+        assert "rgb(" in given["svg"]
+        assert bytes(given["png"]) == b"PNG"
 
     def test_a_mark_of_a_chart_selects_its_users(self, tmp_path, page):
         script = """
-        const told = [];
+        const given = [];
         for (const figure of all("main figure[data-pick]")) {
           const pick = JSON.parse(figure.dataset.pick);
           const marks = all("[data-at]", figure);
           const step = Math.ceil(marks.length / 9);  // browsers limit how often an address changes
           for (const mark of marks.filter((_, i) => i % step === 0)) {
             mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-            told.push([pick.kind, mark.getAttribute("aria-label"), shown()]);
+            given.push([pick.kind, mark.getAttribute("aria-label"), shown()]);
           }
         }
         const [first, second] = all("[data-at]", one("main figure[data-pick]"));
@@ -389,47 +389,47 @@ class TestBrowser:
         press(first, "ArrowRight");
         const moved = document.activeElement === second;
         press(second, "Enter");
-        return { told, moved, pressed: second.getAttribute("aria-pressed"), hash: location.hash,
+        return { given, moved, pressed: second.getAttribute("aria-pressed"), hash: location.hash,
                  stops: all("[data-at][tabindex='0']").length, figures: all("[data-pick]").length };
         """
-        told, said = act(tmp_path, page, script)
+        given, said = act(tmp_path, page, script)
         assert said == []
-        kinds = {kind for kind, _, _ in told["told"]}
+        kinds = {kind for kind, _, _ in given["given"]}
         assert kinds == {"segment", "cell", "difference"}
-        for kind, label, shown in told["told"]:
+        for kind, label, shown in given["given"]:
             if kind == "segment":
                 assert shown == N / 3
             else:
                 assert shown == int(re.search(r"users ([\d,]+)", label)[1].replace(",", "")), label
-        assert told["moved"]
-        assert told["pressed"] == "true"
-        assert "segment=" in told["hash"]
-        assert told["stops"] == told["figures"]
+        assert given["moved"]
+        assert given["pressed"] == "true"
+        assert "segment=" in given["hash"]
+        assert given["stops"] == given["figures"]
 
     def test_of_one_evaluation(self, tmp_path):
         result = rm.evaluate(SYSTEMS["bm25"], TRUTH, METRICS)
         script = """
-        const told = { heads: all("#desk-part thead th").map((head) => head.textContent),
+        const given = { heads: all("#desk-part thead th").map((head) => head.textContent),
                        hidden: all("#desk-part label.only span").map((span) => span.textContent) };
         one("#desk-part .open").click();
-        told.lists = all("#desk-part .why ol").length;
+        given.lists = all("#desk-part .why ol").length;
         choose("Value", "zero");
-        told.zero = shown();
+        given.zero = shown();
         const marks = all("main figure[data-pick] [data-at]").slice(0, 20);
-        told.marks = marks.map((mark) => {
+        given.marks = marks.map((mark) => {
           mark.dispatchEvent(new MouseEvent("click", { bubbles: true }));
           return [mark.getAttribute("aria-label"), shown()];
         });
-        return told;
+        return given;
         """
-        told, said = act(tmp_path, page_of(result), script)
+        given, said = act(tmp_path, page_of(result), script)
         assert said == []
-        assert told["heads"] == ["user", "ndcg@10"]
-        assert told["hidden"] == ["System", "against", "Segment"]
-        assert told["lists"] == 1
-        assert told["zero"] == (result.per_user["ndcg@10"] == 0).sum()
-        assert len(told["marks"]) == 20
-        for label, shown in told["marks"]:
+        assert given["heads"] == ["user", "ndcg@10"]
+        assert given["hidden"] == ["System", "against", "Segment"]
+        assert given["lists"] == 1
+        assert given["zero"] == (result.per_user["ndcg@10"] == 0).sum()
+        assert len(given["marks"]) == 20
+        for label, shown in given["marks"]:
             assert shown == int(re.search(r"users (\d+)", label)[1])
 
     def test_names_are_text_everywhere(self, tmp_path):
@@ -451,13 +451,13 @@ class TestBrowser:
                  title: document.title, rows: rows().length };
         """
         page = page_of(result, queries=words, items={f"{EVIL}d": EVIL, f"{EVIL}x": "</script>"})
-        told, said = act(tmp_path, page, script, f"#user={EVIL}3&find={EVIL}&segment={EVIL}")
+        given, said = act(tmp_path, page, script, f"#user={EVIL}3&find={EVIL}&segment={EVIL}")
         assert said == []
-        assert told["images"] == 0
-        assert told["title"] != "1"
-        assert told["shown"] == 20
-        assert EVIL in told["text"]
-        assert "&amp;" in told["text"]
+        assert given["images"] == 0
+        assert given["title"] != "1"
+        assert given["shown"] == 20
+        assert EVIL in given["text"]
+        assert "&amp;" in given["text"]
 
     def test_all_is_done_by_key_and_has_a_name(self, tmp_path, page):
         script = """
@@ -472,12 +472,12 @@ class TestBrowser:
                  wide: document.documentElement.scrollWidth - innerWidth,
                  inline: all("#desk-part [onclick]").length };
         """
-        told, said = act(tmp_path, page, script)
+        given, said = act(tmp_path, page, script)
         assert said == []
-        assert told.pop("nodes") > 20
-        assert told["wide"] <= 0
-        del told["wide"]
-        assert told == {"nameless": 0, "unreached": 0, "repeated": 0, "inline": 0}
+        assert given.pop("nodes") > 20
+        assert given["wide"] <= 0
+        del given["wide"]
+        assert given == {"nameless": 0, "unreached": 0, "repeated": 0, "inline": 0}
 
     def test_it_says_what_is_left_out(self, tmp_path, monkeypatch, found):
         monkeypatch.setattr("rankmeter._report.desk.MAX_VALUES", 30 * 12)

@@ -276,7 +276,7 @@
 
   function drawChoices(counts, all) {
     const families = [...new Set(metrics.map((one) => one.family))];
-    fill(ofMetric, families.map((name) => [name, name]), metric().family);
+    fill(ofMetric, families.map((name) => [name, same(name).length > 1 ? name : same(name)[0].label]), metric().family);
     fill(ofK, same(metric().family).map((one) => [one.label, `${one.k ?? "all"}`]), now.metric);
     fill(ofA, systems.map((name) => [name, name]), now.a);
     fill(ofB, systems.map((name) => [name, name]), now.b);

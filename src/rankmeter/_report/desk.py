@@ -63,7 +63,7 @@ class Desk:
     sources : mapping of str to Source or None
         By name of the system, in the order of the values.
     baseline : str
-        Empty if there is none.
+        Empty without a baseline.
     pair : pair of str
         The systems that are compared first; of one evaluation, its system twice.
     groups : mapping of str to polars.Series

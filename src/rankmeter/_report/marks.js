@@ -28,7 +28,10 @@ const marks = (() => {
       const style = getComputedStyle(one);
       const names = one.tagName === "text" ? [...PAINT, "font-size"] : PAINT;
       if (one.tagName !== "title" && one.tagName !== "g") {
-        for (const name of names) one.setAttribute(name, style.getPropertyValue(name));
+        for (const name of names) {
+          const value = style.getPropertyValue(name);
+          one.setAttribute(name, value === "rgba(0, 0, 0, 0)" ? "none" : value);
+        }
       }
       for (const name of ["tabindex", "role", "aria-pressed", "aria-label", "data-at"]) one.removeAttribute(name);
     }

@@ -27,7 +27,7 @@ class Texts:
     by_id: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, ids: pl.Series) -> list[str]:
-        """The text of each id, empty if there is none; an empty list if no id has one."""
+        """The text of each id, empty where it is unknown; an empty list if all are unknown."""
         texts = [self.by_id.get(str(one), "") for one in ids.to_list()] if self.by_id else []
         return texts if any(texts) else []
 
@@ -63,7 +63,7 @@ def _pairs(data: Any, option: Option) -> tuple[list[Any], list[Any]]:
     expected += f"a column for the {role} and one of text"
     if isinstance(data, Mapping):
         if wrong := [text for text in data.values() if not isinstance(text, str | None)]:
-            raise DataError(f"{expected}: {brief(wrong[0])} is no text")
+            raise DataError(f"{expected}: {brief(wrong[0])} is not a text")
         return [*data], [*data.values()]
     if isinstance(data, list | tuple) or not has_accepted_form(data):
         raise UsageError(f"{expected}, got {brief(data)}")
