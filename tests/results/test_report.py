@@ -197,7 +197,7 @@ class TestContents:
     def test_names_are_text_everywhere(self, page, text):
         assert page.all("img") == []
         assert "<img" not in text
-        assert len(page.all("script")) == 2
+        assert len(page.all("script")) == 5  # the result, the desk, and three scripts
         assert page.texts.count(EVIL) > 3
         assert f"difference from {EVIL}" not in text
 
@@ -347,9 +347,13 @@ class TestBrowser:
         page, before = Page(dom), Page(text)
         assert len(page.all("svg")) == len(before.all("svg"))
         assert page.all("img") == []
-        # Two tools for each table, and a button to sort by each column.
+        # Two tools for each table, and a button to sort by each column; for each chart two, too.
         columns = [one for one in before.all("th") if one["scope"] == "col"]
-        assert len(page.all("button")) == 2 * len(before.all("table")) + len(columns)
+        tools = len(before.all("table")) + len(before.all("figure"))
+        desk = len(
+            re.findall("<button", dom[dom.index('id="desk-part"') : dom.index('id="users-')])
+        )
+        assert len(page.all("button")) == 2 * tools + len(columns) + desk
         assert f"{EVIL} 0" in page.texts  # a segment, on an axis
         assert any(one.startswith("difference from <img src=x") for one in page.texts)
 

@@ -106,10 +106,16 @@ def json_option(help_text: str = "Write one JSON object.") -> CommandOption:
     return CommandOption("as_json --json", help_text, is_flag=True, group="Output")
 
 
-def report_option() -> CommandOption:
-    """Build the option ``--report``."""
-    help_text = "Write a self-contained page with tables and charts."
-    return CommandOption("--report", help_text, path="FILE.html", group="Output")
+def report_options() -> list[CommandOption]:
+    """Build the option ``--report`` and those of its page."""
+    page = "Write a self-contained page with tables and charts, to search and compare users in."
+    queries = "A file with the columns user and text: the page shows the text of each query."
+    static = "Without a script: leave the values and lists of users out of the page."
+    return [
+        CommandOption("--report", page, path="FILE.html", group="Output"),
+        CommandOption("--queries", queries, path="FILE", group="Output"),
+        CommandOption("--static", static, is_flag=True, group="Output"),
+    ]
 
 
 def check_page_name(path: str | None) -> None:

@@ -76,6 +76,8 @@ class Outputs:
     form: str
     output: str | None
     report: str | None = None
+    queries: str | None = None
+    static: bool = False
     per_user: str | None = None
     worst: str | None = None
     conditions: tuple[str, ...] = ()
@@ -96,6 +98,11 @@ class Outputs:
             raise UsageError(f"--details is for tables and Markdown: --format {form} has no more")
         if outputs.show and (form != "table" or outputs.output not in (None, STDIN)):
             raise UsageError("--show writes a table on standard output: leave out --format and -o")
+        for option in ("queries", "static"):
+            if getattr(outputs, option) and outputs.report is None:
+                raise UsageError(
+                    f"--{option} is for the page: add --report FILE.html", option=option
+                )
         return outputs
 
     def check_files(self, inputs: Sequence[str | None]) -> None:
@@ -104,13 +111,15 @@ class Outputs:
         for path in filter(None, tables):
             output_format(path, TABLES)
         check_page_name(self.report)
-        refuse_overwriting([self.output, self.stored, self.report, *tables], inputs)
+        paths = [self.output, self.stored, self.report, *tables]
+        refuse_overwriting(paths, [*inputs, self.queries])
 
     def write_page_and_trace_users(self, result: Any, **page: Any) -> list[Walkthrough]:
         """Write the page of a result, store it, and return the walkthroughs of the users."""
         walks = [result.show(user) for user in self.show]
         if self.report is not None:
-            result.report(self.report, **page)
+            asked = {"interactive": not self.static, "queries": self.queries}
+            result.report(self.report, **asked, **page)
         if self.stored is not None:
             result.save(self.stored)
         return walks

@@ -19,7 +19,7 @@ from rankmeter._cli._gates import (
     stored_systems,
 )
 from rankmeter._cli._options import build_options, given_options, metrics_option, side_files
-from rankmeter._cli._output import AnswerFormats, report_option
+from rankmeter._cli._output import AnswerFormats, report_options
 from rankmeter._cli._shared import (
     Outputs,
     master_option,
@@ -151,7 +151,7 @@ command = Command(
         click.Argument(["systems"], nargs=-1, required=True, metavar="SYSTEM..."),
         metrics_option("What to measure: ndcg@10, map@5,10. May be repeated."),
         segments_option(WITHIN),
-        report_option(),
+        *report_options(),
         per_user_option("system, user"),
         CommandOption(
             "--worst",

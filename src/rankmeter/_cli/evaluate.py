@@ -11,7 +11,7 @@ from rankmeter._cli._command import Command
 from rankmeter._cli._files import STDIN, standard_input_as_file
 from rankmeter._cli._gates import fail_if_option, read_gate
 from rankmeter._cli._options import build_options, given_options, metrics_option, side_files
-from rankmeter._cli._output import AnswerFormats, report_option
+from rankmeter._cli._output import AnswerFormats, report_options
 from rankmeter._cli._shared import (
     Outputs,
     master_option,
@@ -83,7 +83,7 @@ command = Command(
             group="What to measure",
         ),
         *FORMATS.build_options("Format of the result; default: a table."),
-        report_option(),
+        *report_options(),
         segments_option("the page also shows each segment."),
         per_user_option(
             "user", " With --format trec, - writes them on standard output before the means."

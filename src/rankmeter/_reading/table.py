@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -255,10 +255,15 @@ class Table:
 
     def rows_of_user(self, user: object) -> Table:
         """Select the rows of one user."""
+        return self._rows_where(lambda ids: ids == user)
+
+    def rows_of_users(self, users: pl.Series) -> Table:
+        """Select the rows of some users."""
+        return self._rows_where(lambda ids: ids.is_in(users.implode()))
+
+    def _rows_where(self, mask: Callable[[pl.Series], pl.Series]) -> Table:
         columns = (self.users, self.empty_users)
-        return self.select_rows(
-            *((ids.to_series() == user).arg_true().to_numpy() for ids in columns)
-        )
+        return self.select_rows(*(mask(ids.to_series()).arg_true().to_numpy() for ids in columns))
 
     @property
     def has_subtopics(self) -> bool:

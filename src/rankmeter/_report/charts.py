@@ -70,6 +70,8 @@ def place_side_by_side(charts: Sequence[Any]) -> Any:
     """Put charts without width or theme side by side, dark on white for a paper."""
     ink, faint = INK, FAINT
     panes = [panel.properties(width=WIDTH) for panel in charts]
+    for pane in panes:
+        pane["usermeta"] = alt.Undefined  # what a page needs to know of it
     return (
         _offline_chart_class()(concat=panes, columns=3, spacing=28)
         .configure(background="white", font="sans-serif", aria=False)  # it would evaluate titles
@@ -269,6 +271,14 @@ def difference_histograms(metric: str, pairs: Iterable[tuple[Difference, Histogr
             bars.properties(
                 title=alt.TitleParams(pair, subtitle=subtitle),
                 height=130,
+                usermeta={
+                    "kind": "difference",
+                    "metric": metric,
+                    "a": d.a,
+                    "b": d.b,
+                    "fields": ["low", "high"],
+                    "edges": histogram.edges[len(histogram.edges) // 2 :],
+                },
                 description=f"Per-{words_in_use().user} differences {pair} on {metric}: {subtitle}",
             )
         )
@@ -310,10 +320,13 @@ def _difference_bars(metric: str, histogram: Histogram, *, increasing: bool) -> 
     )
 
 
-def scatter_plot(d: Difference, points: Sequence[tuple[float, float, int]]) -> list[Any]:
+def scatter_plot(
+    d: Difference, points: Sequence[tuple[float, float, int]], grid: tuple[float, float]
+) -> list[Any]:
     """Scatter plot of all users' values in two systems; a circle's area is the number of users.
 
-    A point has the value of the first system, that of the second, and the number of users.
+    A point has the value of the first system, that of the second, and the number of users; the
+    `grid` of the points begins at a value and has a step.
     """
     if not points:
         return []
@@ -343,7 +356,12 @@ def scatter_plot(d: Difference, points: Sequence[tuple[float, float, int]]) -> l
         f"{d.a} has the larger value"
     )
     title = alt.TitleParams(f"{d.a} against {d.b}", subtitle=subtitle)
-    return _layered_chart(title, 260, description, line, circles)
+    pick = {
+        "kind": "cell", "metric": d.metric, "a": d.a, "b": d.b, "fields": ["x", "y"],
+        "low": grid[0], "step": grid[1],
+    }  # fmt: skip
+    charts = _layered_chart(title, 260, description, line, circles)
+    return [chart.properties(usermeta=pick) for chart in charts]
 
 
 def _better_or_worse(difference: float, *, increasing: bool) -> str:
@@ -434,7 +452,9 @@ def segments_chart(
     point = base.mark_point(filled=True, size=55, opacity=1).encode(x="mean:Q", **look)
     words = "; ".join(f"{row['segment']}, {row['system']} {row['mean']:.4f}" for row in rows)
     height = len(labels) * max(44, 13 * len(systems) + 14)
-    return _layered_chart(metric, height, f"Means of {metric} by segment: {words}", span, point)
+    charts = _layered_chart(metric, height, f"Means of {metric} by segment: {words}", span, point)
+    pick = {"kind": "segment", "metric": metric, "fields": ["segment", "system"]}
+    return [chart.properties(usermeta=pick) for chart in charts]
 
 
 def tradeoff_chart(
@@ -506,5 +526,13 @@ def value_histogram(metric: str, counts: Sequence[int], edges: Sequence[float]) 
             y=alt.Y("users:Q", title=words_in_use().users),
             tooltip=_tooltips(**BOUNDS, users=words_in_use().users + "|,"),
         )
-        .properties(description=f"Distribution of {metric} over {count_users(sum(counts))}")
+        .properties(
+            usermeta={
+                "kind": "value",
+                "metric": metric,
+                "fields": ["low", "high"],
+                "last": edges[-1],
+            },
+            description=f"Distribution of {metric} over {count_users(sum(counts))}",
+        )
     )

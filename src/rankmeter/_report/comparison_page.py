@@ -9,11 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
+
 from rankmeter._report import charts
+from rankmeter._report.desk import Desk, Interactive
 from rankmeter._report.excerpts import (
     MAX_SYSTEMS,
     count_users_per_point,
     extreme_user_rows,
+    grid_of_points,
     metrics_with_charts,
     segment_sentence,
 )
@@ -32,9 +36,38 @@ MAX_CARDS = 6
 """Cards in one row."""
 
 
-def write(result: Comparison, path: str | Path) -> None:
+def write(result: Comparison, path: str | Path, ask: Interactive) -> None:
     """Write the page of a comparison."""
-    write_page(path, "comparison", lambda: page_content(result), result.to_dict)
+
+    def content() -> dict[str, Any]:
+        return {**page_content(result), "desk": desk_of_comparison(result, ask)}
+
+    write_page(path, "comparison", content, result.to_dict)
+
+
+def desk_of_comparison(result: Comparison, ask: Interactive) -> Desk | None:
+    """The values of all users; None for a page without a script, or without values of users."""
+    plan, charted = require_plan(result), metrics_with_charts(result.labels)[0]
+    entries = [plan[label] for label in charted if not result.by_metric[label].whole]
+    if not (ask.wanted and entries):
+        return None
+    values = {}
+    for entry in entries:
+        of_metric = result.by_metric[entry.label]
+        is_compared = of_metric.compared_mask[:, np.newaxis]
+        values[entry.label] = np.where(is_compared, of_metric.table, math.nan)
+    d = result.verdict_on(entries[0].label).difference
+    texts, segments = ask.read_texts(result.users), result.segments_by_user
+    return Desk(
+        entries,
+        result.users,
+        values,
+        {name: summary.source for name, summary in result.summaries.items()},
+        result.baseline,
+        (result.systems[0], result.systems[0]) if d is None else (d.a, d.b),
+        {} if segments is None else {"segment": segments["segment"]},
+        *texts,
+    )
 
 
 def page_content(result: Comparison) -> dict[str, Any]:
@@ -187,7 +220,8 @@ def _scatter_charts(result: Comparison, verdict: Verdict) -> list[Any]:
     d = verdict.difference
     if d is None or not d.per_user or result.by_metric[d.metric].whole:
         return []
-    return charts.scatter_plot(d, count_users_per_point(*result.paired(d.metric, d.a, d.b)[1:]))
+    values = result.paired(d.metric, d.a, d.b)[1:]
+    return charts.scatter_plot(d, count_users_per_point(*values), grid_of_points(*values))
 
 
 def _extreme_users(

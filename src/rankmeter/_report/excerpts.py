@@ -76,13 +76,18 @@ def bin_differences(x: FloatArray, y: FloatArray) -> Histogram:
     return Histogram(edges.tolist(), sides.tolist(), int(x.size - differences.size))
 
 
+def grid_of_points(x: FloatArray, y: FloatArray) -> tuple[float, float]:
+    """The smallest value, and the step of a grid from there to the largest value."""
+    low = float(min(x.min(initial=np.inf), y.min(initial=np.inf)))
+    return low, (float(max(x.max(initial=low), y.max(initial=low))) - low) / BINS or 1.0
+
+
 def count_users_per_point(x: FloatArray, y: FloatArray) -> list[tuple[float, float, int]]:
     """Round both values of each user to a grid of 21 × 21 points, and count users per point.
 
     Equal values stay equal, and the smallest and the largest value are exact.
     """
-    low = float(min(x.min(initial=np.inf), y.min(initial=np.inf)))
-    step = (float(max(x.max(initial=low), y.max(initial=low))) - low) / BINS or 1.0
+    low, step = grid_of_points(x, y)
     cells = np.rint((np.stack([x, y]) - low) / step).astype(np.int64)
     points, n = np.unique(cells, axis=1, return_counts=True)
     first, second = (low + points * step).tolist()

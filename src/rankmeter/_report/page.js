@@ -1,6 +1,6 @@
 "use strict";
 // What paper cannot do: sort a table, copy it, save it. Everything is readable without it.
-(() => {
+const page = (() => {
   const made = (name, text, parent) => {
     const one = parent.appendChild(document.createElement(name));
     one.textContent = text;
@@ -71,15 +71,21 @@
     said.textContent = "The table is copied.";
   }
 
-  function save(table) {
-    const text = rowsOf(table).map((row) => row.map((one) => quoted(tame(one))).join(",")).join("\n");
+  function saveFile(title, ending, blob) {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob(["\ufeff", text, "\n"], { type: "text/csv" }));
-    link.download = `${table.caption.innerText.trim().replace(/[^\p{L}\p{N}@]+/gu, "-")}.csv`;
+    link.href = URL.createObjectURL(blob);
+    link.download = `${title.trim().replace(/[^\p{L}\p{N}@]+/gu, "-")}.${ending}`;
     link.click();
     URL.revokeObjectURL(link.href);
     said.textContent = `${link.download} is saved.`;
   }
+
+  function saveRows(title, rows) {
+    const text = rows.map((row) => row.map((one) => quoted(tame(`${one}`))).join(",")).join("\n");
+    saveFile(title, "csv", new Blob(["\ufeff", text, "\n"], { type: "text/csv" }));
+  }
+
+  const save = (table) => saveRows(table.caption.innerText, rowsOf(table));
 
   for (const sheet of document.querySelectorAll(".sheet")) {
     const table = sheet.querySelector("table");
@@ -122,4 +128,12 @@
     }
   }, { rootMargin: "-20% 0px -70% 0px" });
   for (const section of document.querySelectorAll("main > section")) seen.observe(section);
+
+  return {
+    made,
+    saveFile,
+    saveRows,
+    say: (text) => { said.textContent = text; },
+    follow: (section, link) => { links.set(section.id, link); seen.observe(section); },
+  };
 })();

@@ -24,6 +24,7 @@ from rankmeter._report.charts import (
     clean_spec_texts,
     render_svg,
 )
+from rankmeter._report.desk import pack_desk
 from rankmeter._report.sections import sections_of_page
 from rankmeter._results.counts import count_in_words
 from rankmeter._results.tables import TextTable
@@ -72,23 +73,37 @@ class Drawing:
     title: str
     subtitle: str
     svg: str
+    pick: str = ""
+    """Which users its marks stand for, as JSON; each mark has its numbers."""
 
 
-def draw_chart(chart: Any) -> Drawing:
+def draw_chart(chart: Any, *, pickable: bool = False) -> Drawing:
     """Draw a chart of `charts` as SVG, with title and subtitle."""
     spec = clean_spec_texts(chart.properties(width=WIDTH).to_dict(validate=False))
     title = spec.pop("title", "")
     heading = title if isinstance(title, dict) else {"text": title}
-    _describe_marks(spec, [])
+    pick = spec.pop("usermeta", {}) if pickable else {}
+    spec.pop("usermeta", None)
+    _describe_marks(spec, [], pick.pop("fields", ()))
     svg = _clean_svg(render_svg({**spec, "config": CONFIG}), spec["description"])
-    return Drawing(heading["text"], heading.get("subtitle", ""), svg)
+    text = json.dumps(pick, ensure_ascii=False) if pick else ""
+    return Drawing(heading["text"], heading.get("subtitle", ""), svg, text)
 
 
-def _describe_marks(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Turn tooltips into descriptions of marks, as data: no name is read as an expression."""
+_MARK = "\u2063"
+"""Between the description of a mark and its numbers; names have no hidden characters."""
+
+
+def _describe_marks(
+    spec: dict[str, Any], rows: list[dict[str, Any]], fields: Sequence[str]
+) -> None:
+    """Turn tooltips into descriptions of marks, as data: no name is read as an expression.
+
+    A description ends with the values of some `fields`, as JSON.
+    """
     rows = spec.get("data", {}).get("values", rows)
     for layer in spec.get("layer", ()):
-        _describe_marks(layer, rows)
+        _describe_marks(layer, rows, fields)
     if "mark" not in spec:
         return
     tips = spec["encoding"].pop("tooltip", [])
@@ -97,6 +112,9 @@ def _describe_marks(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
         field = f"said by {spec['mark']['type']}"
         for row in rows:
             row[field] = ", ".join(_tooltip_text(row[tip["field"]], tip) for tip in tips)
+            if fields:
+                at = [row[name] for name in fields]
+                row[field] += _MARK + json.dumps(at, ensure_ascii=False)
         spec["encoding"]["description"] = {"field": field, "type": "nominal"}
 
 
@@ -132,7 +150,10 @@ def _simplify_svg_element(element: ET.Element) -> None:
     """Simplify an SVG element in place: classes for colors, a title, rounded coordinates."""
     label = element.get("aria-label")
     if label and element.tag not in ("g", "svg"):
-        ET.SubElement(element, "title").text = label
+        text, _, at = label.partition(_MARK)
+        ET.SubElement(element, "title").text = text
+        if at:
+            element.set("data-at", at)
     for name in _DROPPED:
         element.attrib.pop(name, None)
     if element.get("opacity") == "1":
@@ -156,6 +177,8 @@ MAX_ROWS = 200
 """Differences in the table of the page; the machine-readable result holds all of them."""
 RESULT = "rankmeter-result"
 """The id of the machine-readable result in the page."""
+DESK = "rankmeter-desk"
+"""The id of the values and lists of users, which the script shows."""
 ROWS_ON_PAPER = 60
 """Differences that are printed; the style sheet hides the others."""
 MAX_PRINTED = 3
@@ -235,7 +258,8 @@ def write_page(
     Each page has a `headline`, ``labels`` of metrics, ``n_users``, ``counts`` by system,
     ``figures``: the charts by kind and metric, ``hits``: the ranks of the first hits,
     ``popularity``: a cutoff and how popular the items above it are, ``lists`` by metric, user and
-    system, and ``call``: the call in Python that gives the same; the template names the others.
+    system, ``call``: the call in Python that gives the same, and a `Desk` or None; the template
+    names the others.
     `SECTIONS` says which sections it has. The `result` is machine-readable, and the page uses it
     where it can.
     """
@@ -246,9 +270,16 @@ def write_page(
 
 def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     """Render the text of a page; `write_page` describes the content."""
-    style, script = _read_packaged_text("page.css"), _read_packaged_text("page.js")
+    desk = None if content["desk"] is None else pack_desk(content["desk"])
+    style, scripts = _read_packaged_text("page.css"), [_read_packaged_text("page.js")]
+    if desk is not None:
+        style += _read_packaged_text("desk.css")
+        scripts += map(_read_packaged_text, ("marks.js", "desk.js"))
     popular, systems = content["popularity"], content.get("shown", ())
-    drawings = {kind: _draw_charts(charts) for kind, charts in content["figures"].items()}
+    drawings = {
+        kind: _draw_charts(charts, pickable=desk is not None)
+        for kind, charts in content["figures"].items()
+    }
     page = _jinja_environment().get_template(f"{template}.html.jinja")
     return str(
         page.render(
@@ -260,9 +291,11 @@ def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, 
             counts=_count_table(content["counts"]),
             level=level_text(result["plan"]["confidence"]),
             version=__version__,
-            policy=_content_security_policy(style, script),
+            policy=_content_security_policy(style, scripts),
             style=style,
-            script=script,
+            scripts=scripts,
+            desk=desk,
+            desk_id=DESK,
             named=item_with_title,
             counted=counted,
             count_users=count_users,
@@ -341,14 +374,16 @@ def _count_table(counts: Mapping[str, Mapping[str, int]]) -> TextTable:
     return TextTable(("system", *map(count_in_words, names)), rows)
 
 
-def _draw_charts(charts: Mapping[str, Sequence[Any]]) -> dict[str, list[Drawing]]:
+def _draw_charts(
+    charts: Mapping[str, Sequence[Any]], *, pickable: bool
+) -> dict[str, list[Drawing]]:
     """Draw the charts of one kind, by metric; a chart object of several metrics is drawn once."""
     drawn_ids: set[int] = set()
     drawings = {}
     for label, panels in charts.items():
         fresh = [panel for panel in panels if id(panel) not in drawn_ids]
         drawn_ids.update(map(id, fresh))
-        drawings[label] = [draw_chart(panel) for panel in fresh]
+        drawings[label] = [draw_chart(panel, pickable=pickable) for panel in fresh]
     return drawings if any(drawings.values()) else {}
 
 
@@ -364,8 +399,8 @@ def _read_packaged_text(name: str) -> str:
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
-def _content_security_policy(style: str, script: str) -> str:
-    """Content security policy: only the page's own script and style, and data URLs for images."""
+def _content_security_policy(style: str, scripts: Sequence[str]) -> str:
+    """Content security policy: only the page's own scripts and style, and data URLs for images."""
 
     def digest(text: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
@@ -373,7 +408,7 @@ def _content_security_policy(style: str, script: str) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src {digest(script)}",
+            f"script-src {' '.join(map(digest, scripts))}",
             f"style-src {digest(style)}",
             "img-src data:",  # the empty icon, so that browsers do not request one from a server
             "base-uri 'none'",

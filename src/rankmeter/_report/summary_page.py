@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from rankmeter._engine.scores import UserValues
 from rankmeter._report import charts
+from rankmeter._report.desk import Desk, Interactive
 from rankmeter._report.excerpts import (
     bin_values,
     metrics_with_charts,
@@ -30,9 +34,35 @@ OWN = "rankings"
 """What the rankings of one evaluation are called."""
 
 
-def write(result: Evaluated, path: str | Path, segments: object) -> None:
+def write(result: Evaluated, path: str | Path, segments: object, ask: Interactive) -> None:
     """Write the page of an evaluation."""
-    write_page(path, "summary", lambda: page_content(result, segments), result.to_dict)
+
+    def content() -> dict[str, Any]:
+        return {
+            **page_content(result, segments),
+            "desk": desk_of_evaluation(result, segments, ask),
+        }
+
+    write_page(path, "summary", content, result.to_dict)
+
+
+def desk_of_evaluation(result: Evaluated, segments: object, ask: Interactive) -> Desk | None:
+    """The values of all users; None for a page without a script, or without values of users."""
+    plan, scores = result.plan, result.scores
+    charted = metrics_with_charts([*result.estimates])[0]
+    entries = [plan[label] for label in charted if not plan[label].spec.whole]
+    if not (ask.wanted and entries):
+        return None
+    values = {}
+    for entry in entries:
+        averaged = scores.averaged(entry)
+        column = np.full((scores.n_users, 1), np.nan)
+        column[averaged.users, 0] = averaged.values
+        values[entry.label] = column
+    groups = _labels_by_grouping(result, segments)
+    texts = ask.read_texts(scores.users)
+    sources = {OWN: reopen_source(result)}
+    return Desk(entries, scores.users, values, sources, "", (OWN, OWN), groups, *texts)
 
 
 def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
@@ -111,15 +141,18 @@ def _python_call(result: Evaluated) -> str:
     return python_call(result.plan, "evaluate", "rankings, truth", clusters=clusters)
 
 
-def _means_by_grouping(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
-    """Means by grouping of the users, part and metric."""
+def _labels_by_grouping(result: Evaluated, segments: object) -> dict[str, pl.Series]:
+    """Labels of the users by grouping: that of the result, and the segments of the page."""
     ways = labels_by_group(result)
     segment_labels = read_user_labels(segments, "segment", result.scores)
-    if segment_labels is not None:
-        ways["segment"] = segment_labels
+    return ways if segment_labels is None else {**ways, "segment": segment_labels}
+
+
+def _means_by_grouping(result: Evaluated, segments: object) -> dict[str, dict[str, Any]]:
+    """Means by grouping of the users, part and metric."""
     means = {
         name: means_by_segment(result.plan, result.scores, labels, result.clusters)
-        for name, labels in ways.items()
+        for name, labels in _labels_by_grouping(result, segments).items()
     }
     return {
         name: {part: row for part, row in rows.items() if part is not None}

@@ -334,13 +334,28 @@ class Comparison(Compared):
         return annex("_report.plots").plot_comparison(self, kind, metric)
 
     @use_words_of_result
-    def report(self, path: str | Path) -> Path:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        interactive: bool = True,
+        queries: object = None,
+        items: object = None,
+    ) -> Path:
         """Write a self-contained page that opens offline and can be read back.
 
         Parameters
         ----------
         path : str or Path
             An ``.html`` file.
+        interactive : bool, default True
+            Whether the page holds the values of all users and the top of their lists, with a script
+            to search, filter and compare them. Many users are shortened to the worst, the best and
+            a sample. Without a script and on paper the page is the one of ``interactive=False``.
+        queries : mapping, frame or file, optional
+            The text of each query: ``{query: text}``, or columns for both.
+        items : mapping, frame or file, optional
+            The title of each item, as for `queries`; otherwise those that `compare` got.
 
         Returns
         -------
@@ -352,7 +367,9 @@ class Comparison(Compared):
         MissingDependencyError
             If the packages of the extra ``report`` are not installed.
         """
-        annex("_report.comparison_page").write(self, path)
+        wanted = check_flag("interactive", interactive)
+        ask = annex("_report.desk").Interactive(wanted, queries, items)
+        annex("_report.comparison_page").write(self, path, ask)
         return Path(path)
 
     def _plan_text(self) -> str:

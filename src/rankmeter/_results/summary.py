@@ -29,7 +29,7 @@ from rankmeter._results.segments import (
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._caution import warn
-from rankmeter.errors._checks import use_words_of_result
+from rankmeter.errors._checks import check_flag, use_words_of_result
 
 if TYPE_CHECKING:
     from rankmeter._results.walkthrough import Walkthrough
@@ -273,7 +273,15 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         return annex("_report.plots").plot_evaluation(self, kind)
 
     @use_words_of_result
-    def report(self, path: str | Path, *, segments: object = None) -> Path:
+    def report(
+        self,
+        path: str | Path,
+        *,
+        segments: object = None,
+        interactive: bool = True,
+        queries: object = None,
+        items: object = None,
+    ) -> Path:
         """Write a self-contained page that opens offline and can be read back.
 
         It has all means, how the values of the users are spread, the users with the worst and the
@@ -288,6 +296,14 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         segments : mapping or frame, optional
             A label per user, or a frame with the columns ``user`` and ``segment``: also show the
             means within segments.
+        interactive : bool, default True
+            Whether the page holds the values of all users and the top of their lists, with a script
+            to search, filter and compare them. Many users are shortened to the worst, the best and
+            a sample. Without a script and on paper the page is the one of ``interactive=False``.
+        queries : mapping, frame or file, optional
+            The text of each query: ``{query: text}``, or columns for both.
+        items : mapping, frame or file, optional
+            The title of each item, as for `queries`; otherwise those that `evaluate` got.
 
         Returns
         -------
@@ -312,7 +328,9 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         ...     written.read_text("utf-8")[:15]
         '<!doctype html>'
         """
-        annex("_report.summary_page").write(self, path, segments)
+        wanted = check_flag("interactive", interactive)
+        ask = annex("_report.desk").Interactive(wanted, queries, items)
+        annex("_report.summary_page").write(self, path, segments, ask)
         return Path(path)
 
     @use_words_of_result
