@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rankmeter._results.answer import Answer
+    from rankmeter._results.citation import CitationForm
     from rankmeter._results.tables import TextTable
 
 
@@ -211,6 +212,39 @@ class Result(ABC):
 
 class Logged(Result):
     """A result with means, which has an answer, and which an experiment tracker can take."""
+
+    @abstractmethod
+    def conventions(self) -> list[str]:
+        """What a paper must say of the convention; empty for values from elsewhere."""
+
+    @abstractmethod
+    def _citation(self) -> str:
+        """`cite` as plain text."""
+
+    @use_words_of_result
+    def cite(self, form: CitationForm = "text") -> str:
+        r"""A sentence for a paper: by what, and under which convention, numbers were computed.
+
+        Parameters
+        ----------
+        form : {"text", "latex", "bibtex"}
+            Plain text; LaTeX, which cites the entry ``rankmeter``; or this entry for a list of
+            references.
+
+        Raises
+        ------
+        UsageError
+            If there is no such form.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> print(rm.evaluate([["b", "a"]], [{"a"}], "rr").cite("latex"))
+        rr was computed with rankmeter 1.0.0~\cite{rankmeter} (convention rankmeter: a gain above 0 is relevant) over 1 user, with 95 \% intervals.
+        """  # noqa: E501
+        from rankmeter._results.citation import in_form
+
+        return in_form(self._citation(), form)
 
     @abstractmethod
     def answer(self) -> Answer:
