@@ -24,7 +24,7 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
     "training": {"folders": ["_training", "keras.py", "torch.py"], "needs": ["scores"]},
     "show": {"folders": ["_show"], "needs": []},
     "across": {"folders": ["_across"], "needs": []},
-    "report": {"folders": ["_report", "_cli/report.py"], "needs": ["show"]},
+    "report": {"folders": ["_report", "_cli/report.py", "_cli/cite.py"], "needs": ["show"]},
     "explain": {"folders": ["_explain", "_cli/explain.py"], "needs": []},
     "splits": {
         "folders": [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from rankmeter._annexes import annex
 from rankmeter._cli._command import Command, CommandOption, WordChoice
 from rankmeter._cli._files import standard_input_as_file
+from rankmeter._report.page import read_page
 from rankmeter._results.citation import FORMS, CitationForm, bibtex, in_form, plain_sentence
 from rankmeter.errors import DataError, to_one_line
 
@@ -21,7 +21,8 @@ def _run_command(read: str | None, form: CitationForm | None) -> None:
 
 def _sentence_of_page(read: str) -> str:
     with standard_input_as_file(read) as (path,):
-        result = annex("_report.page").read_page(path)
+        assert path is not None
+        result = read_page(path)
     if "citation" not in result:
         raise DataError(
             f"{read} was written by a version of rankmeter whose pages have no sentence to cite: "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._reading.table import to_pandas
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import to_json_value
@@ -98,6 +99,11 @@ def send_to_tracker(
 def _is_wandb(to: Any) -> bool:
     home = to.__name__ if isinstance(to, ModuleType) else type(to).__module__
     return home.partition(".")[0] == "wandb"
+
+
+def pages_of_data() -> Any:
+    """The module that draws and writes data sets, for results of annexes."""
+    return annex("_report.description_page")
 
 
 class UnavailableMethod:
