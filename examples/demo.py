@@ -35,7 +35,7 @@ Part = str | tuple[str, pl.DataFrame]
 
 def demo(ratings: str | None = None, folder: str = "demo") -> Iterator[Part]:
     """Run the job, write train, test, rankings, results and report, and yield what to print."""
-    data, items = _read(ratings)
+    data, items, made_up = _read(ratings)
     held = rm.splits.holdout(data, ratio=0.2)
     test, new = held.test, _new_users(held.test)
     train = held.train.filter(~pl.col("user").is_in(new.implode()))
@@ -71,7 +71,7 @@ def demo(ratings: str | None = None, folder: str = "demo") -> Iterator[Part]:
     except rm.errors.MissingDependencyError as error:
         report = f"there is no report: {error}"
 
-    if ratings is None and items is None:
+    if made_up:
         yield "The MovieLens ratings are not installed: these ratings are made up.\n"
     yield f"{rm.describe(data)!r}\n\n{held!r}\n"
     if len(new):
@@ -99,14 +99,14 @@ def demo(ratings: str | None = None, folder: str = "demo") -> Iterator[Part]:
     yield report
 
 
-def _read(ratings: str | None) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-    """Ratings, and the items if they are known; made-up ratings if MovieLens is not installed."""
+def _read(ratings: str | None) -> tuple[pl.DataFrame, pl.DataFrame | None, bool]:
+    """Ratings, the items if they are known, and whether both are made up."""
     if ratings is not None:
-        return rm.datasets.movielens(ratings), None
+        return rm.datasets.movielens(ratings), None, False
     try:
-        return rm.datasets.movielens(), rm.datasets.movielens_items()
-    except rm.errors.DataError:
-        return rm.datasets.synthetic(), None
+        return rm.datasets.movielens(), rm.datasets.movielens_items(), False
+    except rm.errors.DataError:  # not installed
+        return rm.datasets.synthetic(), rm.datasets.synthetic_items(), True
 
 
 def _new_users(test: pl.DataFrame) -> pl.Series:

@@ -38,7 +38,7 @@ GAPS = {
     "Explanation": {"plot", "show", "report", "log"},
     "Explanation of a number": {"plot", "show", "report", "log"},
     "Walkthrough": {"plot", "show", "report", "log"},
-    "Description": {"plot", "show", "report", "log"},
+    "Description": {"show", "log"},
     "Across": {"plot", "show", "report", "log"},
     "Audit": {"plot", "show", "report", "log"},
     "Diff": {"plot", "show", "report"},

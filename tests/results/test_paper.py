@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 import rankmeter as rm
+from command_line import rankmeter
 from rankmeter.errors import UsageError
 
 pytestmark = pytest.mark.once
@@ -56,6 +59,7 @@ def test_marks_are_explained_below_the_last_rule(found):
     start, end = r"\multicolumn{5}{@{}l@{}}{\footnotesize ", r"} \\"
     assert all(line.startswith(start) and line.endswith(end) for line in below[:-1])
     said = " ".join(line.removeprefix(start).removesuffix(end) for line in below[:-1])
+    assert said.endswith(" convention rankmeter: a gain above 0 is relevant")
     assert said.startswith(r"$^{+}$ $^{-}$ significantly better, worse than old\_1 (randomization,")
     letters = rm.compare(SYSTEMS, TRUTH, "rr").to_latex().partition("\\bottomrule\n")[2]
     assert letters.startswith(r"\multicolumn{3}{@{}l@{}}{\footnotesize letters: the systems that")
@@ -125,3 +129,88 @@ def test_public_objects_say_what_they_are(thing, start):
     shown = repr(thing(result))
     assert shown.startswith(start)
     assert len(shown.splitlines()) < 40
+
+
+# -- what a paper must say: the convention, the spread over seeds, a sentence to cite -------------
+
+SEEDS = [lists(1), lists(2), {u: lists(1 + u % 2)[u] for u in TRUTH}]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "convention rankmeter: a gain above 0 is relevant"),
+        ({"like": "ranx"}, "convention ranx: a gain of at least 1 is relevant"),
+        ({"ties": "expected"}, "convention rankmeter with ties=expected: a gain above 0 is"),
+        ({"relevant": ">=1"}, "convention rankmeter: a gain of at least 1 is relevant"),
+    ],
+)
+def test_the_convention_is_printed_and_cited(options, said):
+    result = rm.evaluate(lists(2), TRUTH, "rr ndcg@5", **options)
+    both = rm.compare({"one": lists(1), "two": lists(2)}, TRUTH, "rr ndcg@5", **options)
+    for made in (result, both):
+        below = made.to_latex().partition("\\bottomrule\n")[2]
+        words = " ".join(
+            line.partition("footnotesize ")[2].removesuffix(r"} \\") for line in below.split("\n")
+        )
+        assert said in words
+        assert f"rr and ndcg@5 were computed with rankmeter {rm.__version__} ({said}" in made.cite()
+        assert made.to_dict()["citation"] == made.cite()
+
+
+def test_options_that_differ_between_metrics_are_not_passed_over():
+    result = rm.evaluate(lists(2), TRUTH, "ndcg(gain=exp2)@5 rr")
+    assert result.cite().startswith("ndcg(gain=exp2)@5 and rr were computed")
+
+
+def test_a_mean_of_several_seeds_has_its_spread_in_latex_and_markdown():
+    found = rm.compare({"seeds": SEEDS, "one": lists(2)}, TRUTH, "rr", baseline="one")
+    means = [rm.evaluate(run, TRUTH, "rr")["rr"].mean for run in SEEDS]
+    spread = f"{pl.Series(means).std():.4f}"
+    assert rf"\textbf{{0.7500}} {{\scriptsize $\pm$ {spread}}}" in found.to_latex()
+    assert rf"{{\scriptsize $\pm$ {spread} [" in found.to_latex(intervals=True)
+    assert f"| **0.7500** ± {spread} |" in found.to_markdown()
+    assert "standard deviation over runs (3 training runs of seeds; 1" in found.to_markdown()
+    assert found.cite().endswith("; 3 training runs of seeds; 1 training run of one).")
+    same = rm.compare({"x": SEEDS, "y": SEEDS[::-1]}, TRUTH, "rr")
+    assert "(3 training runs of each system)" in same.to_markdown()
+    once = rm.compare({"x": SEEDS[0], "y": SEEDS[1]}, TRUTH, "rr")
+    assert "±" not in once.to_markdown() + once.to_latex() + once.cite()
+
+
+def test_a_citation_has_three_forms():
+    result = rm.evaluate(lists(2), TRUTH, "r_precision")
+    assert rf"r\_precision was computed with rankmeter {rm.__version__}~\cite{{rankmeter}} (" in (
+        result.cite("latex")
+    )
+    assert result.cite("bibtex").startswith("@misc{rankmeter,")
+    assert rm.compare_values({"a": [1, 0], "b": [0, 1]}).cite().startswith("value was averaged")
+    with pytest.raises(UsageError, match="form"):
+        result.cite("apa")
+    many = rm.evaluate(lists(2), TRUTH, "hr@1,2,3,4,5,6,7,8,9").cite()
+    assert many.startswith("hr@1, hr@2, hr@3, hr@4, hr@5, hr@6, hr@7 and 2 others were computed")
+
+
+def test_the_entry_agrees_with_the_file_of_the_repository():
+    file = Path(__file__).parents[2] / "CITATION.cff"
+    said = dict(
+        line.split(": ", 1) for line in file.read_text("utf-8").splitlines() if ": " in line
+    )
+    entry = rm.evaluate(lists(2), TRUTH, "rr").cite("bibtex")
+    assert said["title"].strip('"') in entry.replace("{rankmeter}:", "rankmeter:")
+    assert f"Version {said['version']}" in entry
+    assert said["  - name"] in entry
+
+
+def test_a_page_is_cited_in_a_shell(tmp_path):
+    found = rm.compare({"one": lists(1), "two": lists(2)}, TRUTH, "rr")
+    found.report(tmp_path / "page.html")
+    text = rankmeter("cite", "--read", str(tmp_path / "page.html")).out
+    assert text == f"{found.cite()}\n\n{found.cite('bibtex')}\n"
+    latex = rankmeter("cite", "--read", str(tmp_path / "page.html"), "--form", "latex").out
+    assert latex == found.cite("latex") + "\n"
+    assert rankmeter("cite", "--form", "bibtex").out == found.cite("bibtex") + "\n"
+    assert rankmeter("cite").out.startswith("All numbers were computed with rankmeter")
+    page = (tmp_path / "page.html").read_text("utf-8").replace('"citation"', '"quotation"')
+    (tmp_path / "old.html").write_text(page, "utf-8")
+    assert "write the page again" in rankmeter("cite", "--read", str(tmp_path / "old.html")).err

@@ -380,6 +380,10 @@ def test_latex_tables_compile(tmp_path):
     names = (EVIL, "[50 %] Café_1", "* a&b #1 $2 ~^\\{}", '− ▲▼ – ≥ ≤ -1 "q" | new\n\nline')
     all_pairs = compared(names, test="t")
     against = compared(names, baseline=EVIL, test="t")
+    truth = {u: {"a"} for u in range(20)}
+    seeds = [{u: ["b", "a"] if u % n else ["a"] for u in truth} for n in (2, 3, 4)]
+    several = rm.compare({EVIL: seeds, "* one": seeds[0]}, truth, "rr hr@1", ties="expected")
+    (tmp_path / "references.bib").write_text(against.cite("bibtex"), "utf-8")
     tables = [
         all_pairs.to_latex(),
         against.to_latex(),
@@ -387,16 +391,22 @@ def test_latex_tables_compile(tmp_path):
         against.summaries[EVIL].to_latex(),
         against.summaries[EVIL].to_latex(caption="One", label="tab:one", digits=2),
         against.to_latex(caption="All", label="tab:all", intervals=True),
+        several.to_latex(intervals=True),
+        *(result.cite("latex") for result in (against, several, against.summaries[EVIL])),
+        r"\bibliographystyle{plain}\bibliography{references}",
     ]
     source = "\n\n".join(
         [r"\documentclass{article}", r"\usepackage{booktabs}", r"\begin{document}", *tables]
     )
     (tmp_path / "tables.tex").write_text(f"{source}\n\\end{{document}}\n", "utf-8")
-    done = subprocess.run(
-        [LATEX, "-interaction=nonstopmode", "-halt-on-error", "tables.tex"],
-        cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:]
+    latex = [LATEX, "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    for command in (latex, [shutil.which("bibtex"), "tables"], latex, latex):
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, errors="replace",
+            timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-2000:]
+    assert "undefined" not in done.stdout
     assert (tmp_path / "tables.pdf").stat().st_size > 10_000
 
 

@@ -160,8 +160,8 @@ def _means_csv(result: Summary) -> str:
 
 
 def _means_latex(result: Summary) -> str:
-    tables = [result.table(), *map(result.group_table, labels_by_group(result))]
-    return "\n\n".join(table.to_latex() for table in tables)
+    groups = map(result.group_table, labels_by_group(result))
+    return "\n\n".join([result.to_latex(), *(table.to_latex() for table in groups)])
 
 
 FORMATS: AnswerFormats[Summary] = AnswerFormats(

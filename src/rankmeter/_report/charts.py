@@ -536,3 +536,42 @@ def value_histogram(metric: str, counts: Sequence[int], edges: Sequence[float]) 
             description=f"Distribution of {metric} over {count_users(sum(counts))}",
         )
     )
+
+
+def counts_chart(
+    title: str,
+    counts: Mapping[str, float],
+    one: str,
+    count: str,
+    form: str,
+    *,
+    in_time: bool = False,
+) -> Any:
+    """Bars of numbers, each of which is about `one`: in rows, or as columns along time."""
+    rows = [{"name": name, "n": n, "text": form.format(n)} for name, n in counts.items()]
+    number = {"field": "n", "type": "quantitative", "title": count}
+    percent = {"format": "%"} if "%" in form else {}
+    axis = alt.Axis(tickCount=4, **percent)
+    base = alt.Chart(_chart_data(rows)).mark_bar(color=BETTER)
+    tooltip = _tooltips(name=one, text=count)
+    words = "; ".join(f"{row['name']} {row['text']}" for row in rows[:MOST_SAID])
+    if in_time:
+        bars = base.encode(
+            x=alt.X("name:O", title=None, axis=alt.Axis(labelOverlap=True, labelAngle=0)),
+            y=alt.Y(**number, axis=axis),
+            tooltip=tooltip,
+        )
+        height = 150
+    else:
+        names = _name_axis("name", [str(row["name"]) for row in rows])
+        bars = base.encode(
+            x=alt.X(**number, axis=alt.Axis(tickCount=4, grid=False, **percent)),
+            y=names,
+            tooltip=tooltip,
+        )
+        height = max(ROW * len(rows), 2 * ROW)
+    return bars.properties(title=title, height=height, description=f"{title}, {count}: {words}")
+
+
+MOST_SAID = 40
+"""Numbers of a chart that its description reads out."""

@@ -314,6 +314,21 @@ def render_page(template: str, content: Mapping[str, Any], result: Mapping[str, 
     )
 
 
+def render_template(template: str, **content: Any) -> str:
+    """Render a page that is not of a result, with the style and the script of all pages."""
+    style, script = _read_packaged_text("page.css"), _read_packaged_text("page.js")
+    page = _jinja_environment().get_template(f"{template}.html.jinja")
+    return str(
+        page.render(
+            version=__version__,
+            policy=_content_security_policy(style, script),
+            style=style,
+            script=script,
+            **content,
+        )
+    )
+
+
 def _jinja_environment() -> Any:
     import jinja2
 

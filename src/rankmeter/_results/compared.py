@@ -335,9 +335,10 @@ class Compared(Logged):
         rows: dict[str, list[MeanCell]] = {name: [] for name in self.systems}
         for label in self.labels:
             means, marks = self.means_of(label), self.marks(label)
-            ranks = self.places(means, label, digits)
-            for name, row in rows.items():
-                row.append(MeanCell(means[name], ranks[name], marks[name]))
+            ranks, values = self.places(means, label, digits), self.by_metric[label]
+            for n, (name, row) in enumerate(rows.items()):
+                spread = values.spread_of_runs(n)
+                row.append(MeanCell(means[name], ranks[name], marks[name], spread=spread))
         if self.baseline:
             return rows
         letters = letters_by_system(self.systems)
@@ -383,16 +384,37 @@ class Compared(Logged):
     @use_words_of_result
     def significance_note(self, marks: str = "letters: the") -> str:
         """A note on the markers of pairs, called `marks`, and on how differences were tested."""
-        s = self.settings
         marks = f"{marks} systems that are significantly worse"
         if not any(d.significant for d in self.differences):
             marks = "no significant difference"
         elif self.baseline:
             marks = f"▲ ▼ significantly better, worse than {self.baseline}"
+        return f"{marks} ({self._how_tested()})"
+
+    def _how_tested(self) -> str:
+        """The tests, their correction and their confidence."""
+        s = self.settings
         methods = sorted({d.method.split(" (")[0] for d in self.differences if not math.isnan(d.p)})
         corrected = "" if s["correction"] == "none" else f", {s['correction']} over {s['family']}"
         level = f"{level_text(self.confidence)} confidence"
-        return f"{marks} ({', '.join(methods) or 'no test'}{corrected}, {level})"
+        return f"{', '.join(methods) or 'no test'}{corrected}, {level}"
+
+    def conventions(self) -> list[str]:
+        """What a paper must say of the convention; empty for values from elsewhere."""
+        from rankmeter._results.citation import convention_text
+
+        if not isinstance(self.plan, Plan):
+            return []
+        relevant = next(iter(self.summaries.values())).facts()["relevant"]
+        return [convention_text(self.plan, relevant), *self.plan.notes]
+
+    def _citation(self) -> str:
+        from rankmeter._results.citation import sentence_on_means, sentence_on_tests
+
+        means, how = self.estimates.values(), self._how_tested()
+        first = sentence_on_means(self.labels, means, self.confidence, self.conventions())
+        runs = self.settings["runs"]
+        return f"{first} {sentence_on_tests(self.systems, self.baseline, how, runs)}"
 
     def legend(self, marks: str = "letters: the") -> list[str]:
         """What the `marks` of pairs and the ranks of `table` mean."""
@@ -597,8 +619,9 @@ class Compared(Logged):
         notes += [*last, *unused_label_notes(s), *cluster_notes(groups, "tests and intervals")]
         notes += bootstrap_notes(self.plan)
         if s["runs"]:
-            runs = (f"{counted(n, 'training run')} of {name}" for name, n in s["runs"].items())
-            notes.append(Detail(f"{words_in_use().users} × runs: {', '.join(runs)}"))
+            from rankmeter._results.citation import runs_text
+
+            notes.append(Detail(f"{words_in_use().users} × runs: {runs_text(s['runs'])}"))
         made = (self.significance_note(), self.rank_note(), *self.segment_notes())
         return (*self.cautions, *notes, *_difference_notes(self), *map(Detail, made))
 
@@ -634,6 +657,7 @@ class Compared(Logged):
             "dropped_users": self.dropped,
             **(alone if self.summaries else {}),
             "notes": list(self.notes),
+            "citation": self.cite(),
             "settings": self.settings,
             **plan,
         }

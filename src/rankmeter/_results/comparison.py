@@ -148,8 +148,9 @@ class Comparison(Compared):
 
         The best mean of each metric is bold and the second of at least three underlined, as they
         are printed; a raised sign or raised letters are the significance markers of `table`, with
-        their meaning below the last rule. Cutoffs of one metric that follow each other are under
-        one head.
+        their meaning below the last rule, as is the convention. Cutoffs of one metric that follow
+        each other are under one head. The mean of a system of several training runs is followed by
+        its standard deviation over them, ``±``.
 
         Parameters
         ----------
@@ -170,6 +171,8 @@ class Comparison(Compared):
         return self.answer().to_markdown(means)
 
     def _means_for_paper(self, digits: int, *, intervals: bool) -> Means:
+        from rankmeter._results.citation import runs_text
+
         digits, intervals = check_digits(digits), check_flag("intervals", intervals)
         rows, tested = self.mean_cells(digits), self.significance_note()
         level = self.confidence if intervals else None
@@ -184,6 +187,8 @@ class Comparison(Compared):
             digits,
             level,
             self.bars(),
+            self.conventions(),
+            runs_text(runs) if (runs := self.settings["runs"]) else "",
         )
 
     def worst(

@@ -204,6 +204,7 @@ class Evaluated(Logged):
             **({"groups": groups} if self.groups is not None else {}),
             "cautions": list(self.cautions),
             "notes": list(self.notes),
+            "citation": self.cite(),
             "plan": self.plan.to_dict(),
         }
 
@@ -225,6 +226,8 @@ class Evaluated(Logged):
     def to_latex(self, *, digits: int = 4, caption: str = "", label: str = "") -> str:
         """The means with their intervals in LaTeX, with the rules of the booktabs package.
 
+        The convention is below the last rule.
+
         Parameters
         ----------
         digits : int
@@ -233,8 +236,20 @@ class Evaluated(Logged):
             Of a ``table`` around the ``tabular``; LaTeX, so they are not escaped.
         """
         return self._means_table(digits).to_latex(
-            check_text("caption", caption), check_text("label", label)
+            check_text("caption", caption), check_text("label", label), self.conventions()
         )
+
+    def conventions(self) -> list[str]:
+        """What a paper must say of the convention."""
+        from rankmeter._results.citation import convention_text
+
+        return [convention_text(self.plan, self.facts()["relevant"]), *self.plan.notes]
+
+    def _citation(self) -> str:
+        from rankmeter._results.citation import sentence_on_means
+
+        means = self.estimates.values()
+        return sentence_on_means([*self.estimates], means, self.confidence, self.conventions())
 
     @use_words_of_result
     def to_markdown(self, *, digits: int = 4) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._reading.table import to_pandas
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import to_json_value
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rankmeter._results.answer import Answer
+    from rankmeter._results.citation import CitationForm
     from rankmeter._results.tables import TextTable
 
 
@@ -97,6 +99,11 @@ def send_to_tracker(
 def _is_wandb(to: Any) -> bool:
     home = to.__name__ if isinstance(to, ModuleType) else type(to).__module__
     return home.partition(".")[0] == "wandb"
+
+
+def pages_of_data() -> Any:
+    """The module that draws and writes data sets, for results of annexes."""
+    return annex("_report.description_page")
 
 
 class UnavailableMethod:
@@ -211,6 +218,39 @@ class Result(ABC):
 
 class Logged(Result):
     """A result with means, which has an answer, and which an experiment tracker can take."""
+
+    @abstractmethod
+    def conventions(self) -> list[str]:
+        """What a paper must say of the convention; empty for values from elsewhere."""
+
+    @abstractmethod
+    def _citation(self) -> str:
+        """`cite` as plain text."""
+
+    @use_words_of_result
+    def cite(self, form: CitationForm = "text") -> str:
+        r"""A sentence for a paper: by what, and under which convention, numbers were computed.
+
+        Parameters
+        ----------
+        form : {"text", "latex", "bibtex"}
+            Plain text; LaTeX, which cites the entry ``rankmeter``; or this entry for a list of
+            references.
+
+        Raises
+        ------
+        UsageError
+            If there is no such form.
+
+        Examples
+        --------
+        >>> import rankmeter as rm
+        >>> print(rm.evaluate([["b", "a"]], [{"a"}], "rr").cite("latex"))
+        rr was computed with rankmeter 1.0.0~\cite{rankmeter} (convention rankmeter: a gain above 0 is relevant) over 1 user, with 95 \% intervals.
+        """  # noqa: E501
+        from rankmeter._results.citation import in_form
+
+        return in_form(self._citation(), form)
 
     @abstractmethod
     def answer(self) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -168,6 +169,14 @@ class Values:
     def values_in_runs(self, users: IntArray, system: int) -> FloatArray:
         """Values of some users in the runs of a system."""
         return self._stack_parts(self.runs[system], users)
+
+    def spread_of_runs(self, system: int) -> float:
+        """Standard deviation of the means of a system's runs; NaN unless there are several."""
+        if not self.runs or len(self.runs[system]) < 2:
+            return math.nan
+        users = np.flatnonzero(self.compared_mask)
+        means = self.values_in_runs(users, system).mean(axis=0) if len(users) else np.nan
+        return float(np.std(means, ddof=1)) if len(users) else math.nan
 
     def _stack_parts(self, systems: Sequence[Averaged], users: IntArray) -> FloatArray:
         return np.stack([averaged.only(users).parts for averaged in systems], axis=1)

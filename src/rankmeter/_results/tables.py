@@ -31,6 +31,7 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "−": "$-$",
     "≥": r"$\geq$",
     "≤": r"$\leq$",
+    "±": r"$\pm$",
     " ▲": "$^{+}$",
     " ▼": "$^{-}$",
     "▲": "$^{+}$",
@@ -201,12 +202,12 @@ class TextTable:
         notes = [f"- {escape_markdown(note)}" for note in self.notes]
         return ["", *notes] if notes else []
 
-    def to_latex(self, caption: str = "", label: str = "") -> str:
+    def to_latex(self, caption: str = "", label: str = "", below: Sequence[str] = ()) -> str:
         """Render as a ``tabular`` with booktabs rules; the notes are comments.
 
-        With a caption or a label it is in a ``table``. The significance markers ▲ ▼ become a raised
-        plus and minus. pdfLaTeX compiles it unless a name has letters outside Latin script: these
-        need XeLaTeX or LuaLaTeX.
+        With a caption or a label it is in a ``table``; texts `below` the last rule are printed. The
+        significance markers ▲ ▼ become a raised plus and minus. pdfLaTeX compiles it unless a name
+        has letters outside Latin script: these need XeLaTeX or LuaLaTeX.
         """
         lines = [
             rf"\begin{{tabular}}{{{'l' * self.left}{'r' * (len(self.columns) - self.left)}}}",
@@ -215,6 +216,7 @@ class TextTable:
             r"\midrule",
             *map(_latex_row, self.rows),
             r"\bottomrule",
+            *latex_footnotes(below, [self.columns, *self.rows]),
             r"\end{tabular}",
         ]
         return latex_with_notes(lines, self.notes, caption, label)
@@ -265,13 +267,14 @@ class MeanCell:
 
     `rank` is 1 if no system has a better one, 2 if it is the second, else 0. `mark` is the
     significance marker, ▲ or ▼ or letters of systems; with too many letters, `beats` counts the
-    systems that are worse.
+    systems that are worse. `spread` is the standard deviation over training runs.
     """
 
     estimate: Estimate
     rank: int = 0
     mark: str = ""
     beats: int | None = None
+    spread: float = math.nan
 
     def __str__(self) -> str:
         return f"{number_text(self.estimate.mean)} {self.mark}".rstrip()
@@ -302,6 +305,15 @@ def latex_with_notes(tabular: Sequence[str], notes: Sequence[str], caption: str,
     head = [r"\begin{table}", r"\centering"]
     head += [rf"\caption{{{caption}}}"] * bool(caption) + [rf"\label{{{label}}}"] * bool(label)
     return "\n".join([*comments, *head, *tabular, r"\end{table}"])
+
+
+def latex_footnotes(texts: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """LaTeX rows below the last rule, wrapped to about the width of a table with these `rows`."""
+    width = sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))
+    lines = itertools.chain(*(textwrap.wrap(text, max(40, width)) for text in texts))
+    escaped = (" ".join(map(escape_latex, line.split())) for line in lines)
+    all_columns = rf"\multicolumn{{{len(rows[0])}}}{{@{{}}l@{{}}}}"
+    return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in escaped]
 
 
 def escape_latex(text: str) -> str:
@@ -340,6 +352,10 @@ class Means:
         Level of the interval that follows each mean; None without intervals.
     bars : Bars or None
         A last column with intervals, in Markdown.
+    conventions : sequence of str
+        What is printed of the convention.
+    runs : str
+        How often the systems were trained; empty if each was once.
     """
 
     metrics: Sequence[str]
@@ -351,11 +367,14 @@ class Means:
     digits: int = 4
     level: float | None = None
     bars: Bars | None = None
+    conventions: Sequence[str] = ()
+    runs: str = ""
 
     def to_latex(self, caption: str = "", label: str = "") -> str:
         """Render as a ``tabular`` with booktabs rules, in a ``table`` given a caption or a label.
 
-        Cutoffs of one metric are under one head. What the marks mean is below the last rule.
+        Cutoffs of one metric are under one head. What the marks mean, and the convention, are below
+        the last rule.
         """
         aligned = f"l{'r' * (1 + len(self.metrics))}"
         lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", *self._header_rows(), r"\midrule"]
@@ -369,15 +388,11 @@ class Means:
     def _footnote_rows(self) -> list[str]:
         """LaTeX rows that explain the marks, wrapped to about the width of the table."""
         marked = any(cell.mark for row in self.rows.values() for cell in row)
-        unbroken = [text.replace(" ", "\xa0") for text in self._meaning_of_intervals()]
+        unbroken = [text.replace(" ", "\xa0") for text in self._meaning_of_numbers()]
         meanings = [*[self.meaning] * marked, self.places, *unbroken]
         rows = [[*head, *self._format_cells(row, _plain_cell)] for head, row in self._titled_rows()]
-        columns = zip(*[["", "rank", *self.metrics], *rows], strict=True)
-        width = sum(max(map(len, column)) + 2 for column in columns)
-        lines = textwrap.wrap("; ".join(meanings), max(40, width))
-        escaped = (" ".join(map(escape_latex, line.split())) for line in lines)
-        all_columns = rf"\multicolumn{{{2 + len(self.metrics)}}}{{@{{}}l@{{}}}}"
-        return [rf"{all_columns}{{\footnotesize {line}}} \\" for line in escaped]
+        texts = ["; ".join(meanings), *self.conventions]
+        return latex_footnotes(texts, [["", "rank", *self.metrics], *rows])
 
     def _header_rows(self) -> list[str]:
         """LaTeX header of metric names, in two lines if cutoffs of one metric follow each other."""
@@ -420,29 +435,38 @@ class Means:
                 f"{line} {cell} |" if cell != ":--" else f"{line}:--|"
                 for line, cell in zip(lines, cells, strict=True)
             ]
-        notes = map(escape_markdown, self._meaning_of_intervals())
+        notes = map(escape_markdown, self._meaning_of_numbers())
         return "\n".join([*lines, *(f"\n- {note}" for note in notes)])
 
     def _titled_rows(self) -> list[tuple[tuple[str, str], Sequence[MeanCell]]]:
         """The title, ranks and means of each system."""
         return [*zip(zip(self.rows, self.ranks, strict=True), self.rows.values(), strict=True)]
 
-    def _meaning_of_intervals(self) -> list[str]:
-        return [f"in brackets: {level_text(self.level)} intervals"] if self.level else []
+    def _meaning_of_numbers(self) -> list[str]:
+        spread = [f"±: standard deviation over runs ({self.runs})"] * bool(self.runs)
+        if self.level is None:
+            return spread
+        return [*spread, f"in brackets: {level_text(self.level)} intervals"]
 
     def _format_cells(
         self, row: Sequence[MeanCell], write: Callable[[str, str, str, int], str]
     ) -> list[str]:
-        """Format the cells of a system with `write`: mean, interval, mark and rank."""
+        """Format the cells of a system with `write`: mean, what follows it, mark and rank."""
         return [
             write(
                 number_text(cell.estimate.mean, self.digits),
-                interval_text(*cell.estimate.interval, self.digits) if self.level else "",
+                self._after_mean(cell),
                 cell.mark,
                 cell.rank,
             )
             for cell in row
         ]
+
+    def _after_mean(self, cell: MeanCell) -> str:
+        """The spread over training runs, and the interval."""
+        spread = "" if math.isnan(cell.spread) else f"± {number_text(cell.spread, self.digits)}"
+        interval = interval_text(*cell.estimate.interval, self.digits) if self.level else ""
+        return f"{spread} {interval}".strip()
 
 
 def _name_without_cutoff(label: str) -> str:
@@ -451,17 +475,17 @@ def _name_without_cutoff(label: str) -> str:
     return name if separator and k.isdigit() else label
 
 
-def _latex_cell(mean: str, interval: str, mark: str, rank: int) -> str:
+def _latex_cell(mean: str, after: str, mark: str, rank: int) -> str:
     text = {1: rf"\textbf{{{mean}}}", 2: rf"\underline{{{mean}}}"}.get(rank, escape_latex(mean))
     letters = rf"\mathrm{{{mark}}}"
     raised = f"$^{{{_SIGNS.get(mark, letters)}}}$" if mark else ""
-    return f"{text}{raised}" + (rf" {{\scriptsize {escape_latex(interval)}}}" if interval else "")
+    return f"{text}{raised}" + (rf" {{\scriptsize {escape_latex(after)}}}" if after else "")
 
 
-def _plain_cell(mean: str, interval: str, mark: str, rank: int) -> str:
-    return f"{mean} {mark} {interval}"
+def _plain_cell(mean: str, after: str, mark: str, rank: int) -> str:
+    return f"{mean} {mark} {after}"
 
 
-def _markdown_cell(mean: str, interval: str, mark: str, rank: int) -> str:
+def _markdown_cell(mean: str, after: str, mark: str, rank: int) -> str:
     text = {1: f"**{mean}**", 2: f"<ins>{mean}</ins>"}.get(rank, mean)
-    return " ".join(filter(None, [text, mark, interval]))
+    return " ".join(filter(None, [text, mark, after]))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, astuple, dataclass
+from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankmeter._reading.read import read_interactions
-from rankmeter._results.result import Result
+from rankmeter._results.result import Result, pages_of_data
 from rankmeter._results.tables import TextTable
-from rankmeter.errors import DataError
+from rankmeter.errors import DataError, MissingDependencyError
 from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import counted
 from rankmeter.splits._clock import Clock
+from rankmeter.splits._explore import Cold, activity, events, most_popular, over_time, popularity
 from rankmeter.splits._split import html_table, html_title
 
 _FEW = 20  # more distinct ratings are shown in classes
@@ -92,6 +95,21 @@ class Description(Result):
         Interactions without a (finite) rating, without a time.
     times : Times or None
         The first and the last time, if the data has any.
+    activity : dict of str to int
+        How many users have 1 interaction, 2 to 3, 4 to 7 and so on.
+    popularity : dict of str to float
+        Share of the interactions that the most popular ``"1 %"`` of the items, ``"5 %"`` and so on
+        have; their numbers of items are rounded up.
+    most_popular : dict of str to int
+        The ten items with the most interactions, with their number.
+    events : dict of str to int or None
+        How often each kind of event occurs, if a column ``event``, ``action``, ``behavior`` or the
+        like has kinds as text.
+    by_month : dict of str to int or None
+        Interactions by month, by year if these are more than 120; None without dates.
+    cold : Cold or None
+        How much of the last tenth of the interactions, by time, is of users and of items that do
+        not occur before; None without times.
     """
 
     interactions: int
@@ -110,6 +128,47 @@ class Description(Result):
     missing_ratings: int = 0
     times: Times | None = None
     missing_times: int = 0
+    activity: dict[str, int] = field(default_factory=dict)
+    popularity: dict[str, float] = field(default_factory=dict)
+    most_popular: dict[str, int] = field(default_factory=dict)
+    events: dict[str, int] | None = None
+    by_month: dict[str, int] | None = None
+    cold: Cold | None = None
+
+    def plot(self) -> Any:
+        """Charts of activity, popularity, top items, ratings, events, time and what is new.
+
+        Returns
+        -------
+        altair.ConcatChart
+
+        Raises
+        ------
+        MissingDependencyError
+            If Altair is not installed.
+        """
+        return pages_of_data().plot(self.to_dict())
+
+    def report(self, path: str | Path) -> Path:
+        """Write a page with these charts, all facts and the numbers behind the charts.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the page, ``data.html``: one file that needs no network.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        MissingDependencyError
+            If a package of the extra ``report`` is not installed.
+        """
+        page, facts = pages_of_data(), self._fact_rows()
+        page.write(self.to_dict(), self._headline(), facts, self.table(), path)
+        return Path(path)
 
     def to_polars(self) -> pl.DataFrame:
         """The distribution of interactions per user, per item, and of ratings: a row for each."""
@@ -142,6 +201,8 @@ class Description(Result):
         counts = [(rating, f"{n:,}") for rating, n in (self.rating_counts or {}).items()]
         spreads = html_table(self._spread_rows(), ("", *_COLUMNS))
         facts, bars = html_table(self._fact_rows()), html_table(counts, ("rating", "count"))
+        with suppress(MissingDependencyError):
+            bars = self.plot().to_inline_svg()
         return html_title(self._headline()) + spreads + facts + bars
 
     def _headline(self) -> str:
@@ -166,6 +227,11 @@ class Description(Result):
         if self.times:
             days = "" if self.times.days is None else f", {_format_number(self.times.days)} days"
             facts.append(("times", f"{self.times.first} to {self.times.last}{days}"))
+        if self.cold:
+            users, items = (f"{100 * x:.3g} %" for x in (self.cold.users, self.cold.items))
+            facts.append(("cold", f"in the last tenth: {users} by new users, {items} of new items"))
+        if self.events:
+            facts.append(("events", _format_counts(self.events)))
         repeated = {"user and item": self.repeated_pairs, "whole rows": self.repeated_rows}
         missing = {"ratings": self.missing_ratings, "times": self.missing_times}
         facts.append(("repeated", _format_counts(repeated)))
@@ -200,7 +266,8 @@ def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description
     Returns
     -------
     Description
-        Prints as a table; has `to_dict`, `to_polars`, `to_markdown` and `to_latex`.
+        Prints as a table, in a notebook with charts; has `plot`, `report`, `to_dict`, `to_polars`,
+        `to_markdown` and `to_latex`.
 
     Raises
     ------
@@ -252,6 +319,10 @@ def describe(data: Any, *, columns: dict[str, str] | None = None) -> Description
         top_share=float(np.sort(items)[-top:].sum() / frame.height),
         repeated_pairs=frame.height - pairs,
         repeated_rows=frame.height - frame.select(comparable).n_unique(),
+        activity=activity(users),
+        popularity=popularity(items),
+        most_popular=most_popular(frame),
+        events=events(frame),
         **_describe_ratings(frame),
         **_describe_times(frame),
     )
@@ -299,6 +370,7 @@ def _describe_times(frame: pl.DataFrame) -> dict[str, Any]:
     return {
         "times": Times(clock.format_time(first), clock.format_time(last), days),
         "missing_times": missing,
+        **over_time(timed, clock),
     }
 
 
