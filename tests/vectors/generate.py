@@ -20,13 +20,12 @@ ROOT = Path(__file__).parents[2]
 if __name__ == "__main__":
     sys.path[:0] = [str(ROOT / "tests" / part) for part in ("", "laws", "conformance")]
 
-import cases
-import reference
-import reference_lists
 import test_conformance as conformance
 import test_contract as contract
 
-from rankmeter.conventions import load_convention
+import cases
+import reference
+import reference_lists
 from rankmeter.metrics import METRICS
 
 FOLDER = ROOT / "vectors"
@@ -69,7 +68,7 @@ INPUTS = {
         "truth": {"u1": {"a": 1, "c": 2}, "u2": {"a": 1, "b": 1}, "u3": {"b": 3, "q": 1}},
     },
     "empty": {
-        "about": "an empty ranking, users without a ranking, without judgments, and with gains of 0",
+        "about": "users with an empty ranking, without one, without judgments, with gains of 0",
         "rankings": {"u1": listed("abc"), "u2": [], "u4": listed("ab"), "u5": listed("ab"),
                      "u6": listed("ab")},
         "truth": {"u1": {"b": 1}, "u2": {"a": 1}, "u3": {"a": 1}, "u4": {}, "u5": {"a": 0}},
@@ -106,7 +105,7 @@ def number(value):
 
 
 def mean(name, values):
-    """The mean over users with a value, None where nobody has one or the metric is pooled."""
+    """The mean over users with a value, None where no user has one or the metric is pooled."""
     known = [value for value in values if value is not None]
     average = AVERAGES.get(METRICS[name].aggregate)
     return average(known) if average and known else None
@@ -145,7 +144,7 @@ def rules(name, data):
 def questions(name):
     """Cutoffs and options: the defaults at every cutoff, each other value of an option at one."""
     spec = METRICS[name]
-    plain = {k: v for k, v in spec.example.items()}
+    plain = dict(spec.example)
     for k in CUTOFFS if spec.cutoff else (None,):
         yield k, plain, True
     seen = [plain]

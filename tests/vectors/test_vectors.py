@@ -1,4 +1,4 @@
-"""The vectors: generated as they stand, held by rankmeter, and run by the runners."""
+"""The vectors: generated anew, held by rankmeter, and run by the runners."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import shutil
 import subprocess
 import sys
 
+import generate
 import jsonschema
 import polars as pl
 import pytest
+import test_conformance as conformance
 
 import cases
 import rankmeter as rm
-import test_conformance as conformance
-import generate
 
 pytestmark = pytest.mark.once
 
@@ -59,7 +59,7 @@ def test_each_file_fits_the_schema(path):
 
 
 def rankings_of(data):
-    """Rankings as rows, in which an item may be repeated; users with an empty list are no row."""
+    """Rankings as rows, in which an item may be repeated; an empty list has no rows."""
     rows = [(user, *pair) for user, own in data["rankings"].items() for pair in own]
     return pl.DataFrame(rows, schema=["user", "item", "score"], orient="row")
 
@@ -99,8 +99,11 @@ def hold(result, label, vector, tolerance):
         for user, wanted in vector["per_user"].items():
             value = found.get(user)
             value = None if value is None or math.isnan(value) else value
-            wanted = wanted if wanted is None else near(float(wanted), rel=tolerance, abs=tolerance)
-            assert value == wanted, (label, vector)
+            if wanted is None:
+                assert value is None, (label, vector)
+            else:
+                wanted_number = near(float(wanted), rel=tolerance, abs=tolerance)
+                assert value == wanted_number, (label, vector)
     if vector.get("mean") is not None:
         assert result[label].mean == near(float(vector["mean"]), rel=tolerance, abs=tolerance)
 
