@@ -26,6 +26,8 @@ _HOMES = {
     "Scores": "_scores.kinds",
     "Across": "_across.across",
     "across": "_across.across",
+    "MeanCheck": "_published.check",
+    "check_mean": "_published.check",
     "Audit": "_audit.audit",
     "audit": "_audit.audit",
     "Collapsed": "_evaluation.collapsed",
@@ -105,6 +107,8 @@ if TYPE_CHECKING:
     from rankmeter._evaluation.systems import compare as compare
     from rankmeter._evaluation.values import compare_values as compare_values
     from rankmeter._explain.explain import explain as explain
+    from rankmeter._published.check import MeanCheck as MeanCheck
+    from rankmeter._published.check import check_mean as check_mean
     from rankmeter._results.comparison import Comparison as Comparison
     from rankmeter._results.comparison import ValueComparison as ValueComparison
     from rankmeter._results.curves import Curve as Curve

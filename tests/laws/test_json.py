@@ -69,6 +69,10 @@ COMMANDS = {
         "audit ratings.csv ratings.csv --json",
         "audit ratings.csv one.csv a=recs.csv --fail-if leak --json",
     ],
+    "check": [
+        "check --n 300 --mean 0.35 --against 0.34 --json",
+        "check --n 3 --mean .4 --metric hr@1 --json",
+    ],
     "doctor": ["doctor --json"],
     "report": [],
     "schema": [],
@@ -87,6 +91,7 @@ KINDS = {
     "describe": {"description"},
     "split": {"splits"},
     "audit": {"audit"},
+    "check": {"mean_check"},
     "doctor": {"machine"},
 }
 

@@ -36,6 +36,7 @@ _FIRST = (
     "report",
     "explain",
     "audit",
+    "check",
     "split",
     "baseline",
     "describe",
