@@ -141,7 +141,7 @@ def test_the_answer_is_a_sentence_and_the_command_gives_it():
         ("one half", {}, "a number as it was printed"),
         ("1/2", {}, "a number as it was printed"),
         ("1e99", {}, "a number as it was printed"),
-        (math.nan, {}, "a number as it was printed"),
+        (math.nan, {}, "`mean` must be a finite number"),
         (None, {}, "a number as it was printed"),
         (35, {}, "outside the range of the metric, 0 to 1: is it a percentage"),
         (0.35, {"metric": "dcg@5"}, "has no mean of bounded values"),

@@ -11,7 +11,7 @@ from typing import Any
 from rankmeter._choices import takes_aliases
 from rankmeter._results.wording import interval_text, level_text, number_text, p_value_text
 from rankmeter.errors import UsageError
-from rankmeter.errors._checks import check_fraction, check_integer, option_error
+from rankmeter.errors._checks import check_fraction, check_integer, check_number, option_error
 from rankmeter.metrics import METRICS, Metric
 from rankmeter.metrics import metric as read_metric
 
@@ -209,8 +209,9 @@ class _Printed:
     @classmethod
     def read(cls, name: str, value: Any) -> _Printed:
         """Read a text or a number."""
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        text = repr(float(value)).removesuffix(".0") if number else value
+        text = value
+        if not isinstance(value, str) and value is not None:
+            text = repr(check_number(name, value)).removesuffix(".0")
         wanted = 'a number as it was printed, such as "0.350"'
         if not isinstance(text, str) or len(text) > _LONGEST:
             raise option_error(name, wanted, value)
