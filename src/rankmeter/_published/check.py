@@ -243,7 +243,9 @@ class _Values:
         """Those of a metric."""
         if name is None:
             return cls(Fraction(0), Fraction(1))
-        one = read_metric(str(name))
+        if not isinstance(name, str | Metric):
+            raise option_error("metric", "the name of one metric, such as 'hr@10'", name)
+        one = name if isinstance(name, Metric) else read_metric(name)
         spec, options = METRICS[one.name], dict(one.options)
         low, high = spec.range({**spec.example, **options, "k": one.k}, dict(one.choices))
         averaged = dict(one.choices).get("aggregate", spec.aggregate)
