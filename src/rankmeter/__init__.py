@@ -63,6 +63,7 @@ _HOMES = {
     "group_metric": "_training.callbacks",
     "grouped": "_training.callbacks",
     "link_queries": "_scores.link_prediction",
+    "neighbours": "_scores.neighbours",
     "SampleSize": "_evaluation.planning",
     "metric": "metrics",
     "sample_size": "_evaluation.planning",
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
     from rankmeter._scores.link_prediction import LinkQueries as LinkQueries
     from rankmeter._scores.link_prediction import adjust as adjust
     from rankmeter._scores.link_prediction import link_queries as link_queries
+    from rankmeter._scores.neighbours import neighbours as neighbours
     from rankmeter._scores.scored import evaluate_ranks as evaluate_ranks
     from rankmeter._scores.scored import evaluate_scores as evaluate_scores
     from rankmeter._training.accumulator import Accumulator as Accumulator

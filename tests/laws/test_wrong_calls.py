@@ -32,7 +32,7 @@ FUNCTIONS = [
         "adjust",
     ),
     *("grouped", "group_metric", "compute_metrics", "by_activity", "by_popularity", "describe"),
-    *("Grades", "Positions", "Ranks", "Sampled", "Scores"),
+    *("neighbours", "Grades", "Positions", "Ranks", "Sampled", "Scores"),
 ]
 CALLS = {
     **{name: getattr(rm, name) for name in FUNCTIONS if name in rm.__all__},
