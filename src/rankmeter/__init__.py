@@ -26,6 +26,8 @@ _HOMES = {
     "Scores": "_scores.kinds",
     "Across": "_across.across",
     "across": "_across.across",
+    "MeanCheck": "_published.check",
+    "check_mean": "_published.check",
     "Audit": "_audit.audit",
     "audit": "_audit.audit",
     "Collapsed": "_evaluation.collapsed",
@@ -64,6 +66,7 @@ _HOMES = {
     "grouped": "_training.callbacks",
     "link_queries": "_scores.link_prediction",
     "load_result": "_stored.file",
+    "neighbours": "_scores.neighbours",
     "SampleSize": "_evaluation.planning",
     "metric": "metrics",
     "sample_size": "_evaluation.planning",
@@ -110,6 +113,8 @@ if TYPE_CHECKING:
     from rankmeter._evaluation.systems import compare as compare
     from rankmeter._evaluation.values import compare_values as compare_values
     from rankmeter._explain.explain import explain as explain
+    from rankmeter._published.check import MeanCheck as MeanCheck
+    from rankmeter._published.check import check_mean as check_mean
     from rankmeter._results.comparison import Comparison as Comparison
     from rankmeter._results.comparison import ValueComparison as ValueComparison
     from rankmeter._results.curves import Curve as Curve
@@ -127,6 +132,7 @@ if TYPE_CHECKING:
     from rankmeter._scores.link_prediction import LinkQueries as LinkQueries
     from rankmeter._scores.link_prediction import adjust as adjust
     from rankmeter._scores.link_prediction import link_queries as link_queries
+    from rankmeter._scores.neighbours import neighbours as neighbours
     from rankmeter._scores.scored import evaluate_ranks as evaluate_ranks
     from rankmeter._scores.scored import evaluate_scores as evaluate_scores
     from rankmeter._stored.file import load_result as load_result

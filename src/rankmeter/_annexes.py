@@ -37,6 +37,7 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
         "needs": [],
     },
     "audit": {"folders": ["_audit", "_cli/audit.py"], "needs": ["scores", "splits"]},
+    "published": {"folders": ["_published", "_cli/check.py"], "needs": []},
     "testing": {"folders": ["testing"], "needs": []},
     "adapters": {"folders": ["ir_measures.py", "pyterrier.py"], "needs": []},
     "trec_eval": {

@@ -36,7 +36,8 @@ from rankmeter.errors import RankmeterError
 MADE = {
     "Accumulator", "Across", "Audit", "Collapsed",
     "Comparison", "Curve", "Description", "Diff", "Estimate", "Explanation", "LinkQueries",
-    "Metric", "Plan", "SampleSize", "Split", "Summary", "ValueComparison", "Walkthrough",
+    "MeanCheck", "Metric", "Plan", "SampleSize", "Split", "Summary", "ValueComparison",
+    "Walkthrough",
 }  # fmt: skip
 """Classes whose instances rankmeter makes: only their methods are called."""
 INTERNAL = {
@@ -353,6 +354,7 @@ INSTANCES: dict[str, Callable[[World], Any]] = {
     "Plan": lambda world: _summary(world).plan,
     "Positions": lambda world: rm.Positions([[2, 5], [1]]),
     "Ranks": lambda world: rm.Ranks([1, 2.5]),
+    "MeanCheck": lambda world: rm.check_mean(0.5, n=3, metric="hr@2"),
     "SampleSize": lambda world: rm.sample_size(difference=0.1, sd=0.3),
     "Sampled": lambda world: rm.Sampled([0.5, 0.1], [[0.2], [0.3]]),
     "Scores": lambda world: rm.Scores(np.eye(3)),

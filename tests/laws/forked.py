@@ -241,6 +241,8 @@ def rest(here):
     yield "scorer", False, lambda: rm.scorer(MRR)
     yield "grouped", False, lambda: rm.grouped([0.3, 0.2, 0.1], [0, 1, 0], group=[3])
     yield "group_metric", False, lambda: rm.group_metric(MRR)([0, 1, 0], [0.3, 0.2, 0.1], None, [3])
+    yield "neighbours", False, lambda: rm.neighbours([[1, 2]], [[2, 3]], k=2)
+    yield "check_mean", False, lambda: rm.check_mean(0.35, n=300, metric="hr@10")
     yield "sample_size", True, lambda: rm.sample_size(difference=0.1, sd=1.0)
     stored = FOLDER / "a.result"
     yield "save", False, lambda: summary.save(stored)

@@ -47,7 +47,7 @@ LAYERS = [
     ["_show", "_across", "_judge", "_stored", "_diff"],
     ["_report", "_explain", "_training"],
     ["splits"],
-    ["baselines", "datasets", "_audit"],
+    ["baselines", "datasets", "_audit", "_published"],
     ["ir_measures", "keras", "pyterrier", "torch"],
     ["_cli"],
     ["__main__", ""],

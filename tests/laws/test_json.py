@@ -70,6 +70,10 @@ COMMANDS = {
         "audit ratings.csv one.csv a=recs.csv --fail-if leak --json",
     ],
     "diff": ["diff recs.csv recs.csv --json", "diff recs.csv recs.csv --k 2 --json"],
+    "check": [
+        "check --n 300 --mean 0.35 --against 0.34 --json",
+        "check --n 3 --mean .4 --metric hr@1 --json",
+    ],
     "doctor": ["doctor --json"],
     "report": [],
     "schema": [],
@@ -89,6 +93,7 @@ KINDS = {
     "split": {"splits"},
     "audit": {"audit"},
     "diff": {"diff"},
+    "check": {"mean_check"},
     "doctor": {"machine"},
 }
 

@@ -36,6 +36,7 @@ PUBLIC = {
     "LinkQueries": lambda: rm.link_queries(np.array([[0, 0, 1], [1, 0, 2]])),
     "Metric": lambda: rm.NDCG(gain="exp2") @ 10,
     "Plan": lambda: FOUND.plan,
+    "MeanCheck": lambda: rm.check_mean(0.35, n=300, against=0.34),
     "SampleSize": lambda: rm.sample_size(sd=1, difference=0.5),
     "Split": lambda: rm.splits.holdout(LISTS, ratio=0.4),
     "Summary": lambda: FOUND,

@@ -91,6 +91,8 @@ EXAMPLES = {
     "show": lambda: FOUND.show("u1"),
     "show, compared": lambda: COMPARED.show("u1"),
     "describe": lambda: rm.describe(TRAIN),
+    "neighbours": lambda: rm.evaluate(rm.neighbours([[1]], [[1]], k=1), None, "recall@1"),
+    "check_mean": lambda: rm.check_mean(0.35, n=300, against=0.34),
     "sample_size": lambda: rm.sample_size(sd=1, difference=0.5),
     "metric": lambda: rm.NDCG(gain="exp2") @ 10,
     "Collapsed": lambda: rm.collapse({"u1": ["d#1", "d#2"]}, "#"),

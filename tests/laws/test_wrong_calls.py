@@ -22,9 +22,17 @@ TRIPLES, TRAIN = [(0, 0, 1)], [(0, 0, 2)]
 SHOWN = [] if is_missing("_show") else [RESULT.show("ann")]
 FUNCTIONS = [
     *("evaluate", "compare", "curve", "explain", "evaluate_scores", "evaluate_ranks"),
-    *("accumulator", "Evaluator", "compare_values", "sample_size", "link_queries", "adjust"),
+    *(
+        "accumulator",
+        "Evaluator",
+        "compare_values",
+        "sample_size",
+        "check_mean",
+        "link_queries",
+        "adjust",
+    ),
     *("grouped", "group_metric", "compute_metrics", "by_activity", "by_popularity", "describe"),
-    *("Grades", "Positions", "Ranks", "Sampled", "Scores"),
+    *("neighbours", "Grades", "Positions", "Ranks", "Sampled", "Scores"),
 ]
 CALLS = {
     **{name: getattr(rm, name) for name in FUNCTIONS if name in rm.__all__},

@@ -37,6 +37,7 @@ _FIRST = (
     "diff",
     "explain",
     "audit",
+    "check",
     "split",
     "baseline",
     "describe",

@@ -1,0 +1,1 @@
+"""What a published mean can mean."""
