@@ -67,6 +67,7 @@ WORDS = {
     "baseline_lists": [{"1": ["a"]}],
     "retrieved": ["positive"],
     "score_type": ["float32"],
+    "unjudged": ["bounds", "nope"],
     "depth": [1, 10**19, 0, "none"],
     "missing": ["skip", "raise"],
     "extra": ["zero", "raise"],

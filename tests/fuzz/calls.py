@@ -43,8 +43,8 @@ MADE = {
 INTERNAL = {
     "check_beside", "check_plan", "count", "legend", "open",
     "significance_note", "group_rows", "label", "marks", "means_of", "moved_users", "paired",
-    "places", "read", "scored", "verdict_on", "errors", "metrics", "testing", "movielens",
-    "movielens_items",
+    "places", "read", "refuse_bounds", "scored", "verdict_on", "errors", "metrics", "testing",
+    "movielens", "movielens_items",
 }  # fmt: skip
 """Methods for other modules of rankmeter, modules for those who write metrics, and downloads."""
 CALLED = {"X", "estimator", "first", "matrix", "prediction", "scores", "to"}
