@@ -53,10 +53,13 @@ def first_night():
 
 
 def next_night(lists, night, lost=0):
-    """Some lists are in another order, and `lost` users find nothing any more."""
+    """Twenty users win, twenty lose as much, and `lost` users find nothing any more."""
     draw, new = random.Random(night), dict(lists)
-    for user in draw.sample(USERS, 3):
-        new[user] = draw.sample(new[user], len(new[user]))
+    for place, target in ((0, 3), (3, 0)):
+        found = [user for user in USERS if lists[user][place] == TRUTH[user][0]]
+        for user in draw.sample(found, 20):
+            new[user] = [item for item in lists[user] if item != TRUTH[user][0]]
+            new[user].insert(target, TRUTH[user][0])
     for user in draw.sample(USERS, lost):
         new[user] = [item for item in new[user] if item not in TRUTH[user]]
     return new
