@@ -67,9 +67,9 @@ def compare_values(
         seed; or, in place of metric and value, a column for each metric, as ``per_user`` of a
         comparison has. Or a mapping from system to its values: a mapping from user to value, an
         array in the same order of users for all systems, a frame or file that ``--per-user`` of
-        ``rankmeter evaluate`` wrote, the result of an evaluation or its file, whose users are compared in each
-        of its metrics; or a list of these, one for each training run. Values may be negative. A
-        user without a value (null, NaN) is left out and counted.
+        ``rankmeter evaluate`` wrote, the result of an evaluation or its file, whose users are
+        compared in each of its metrics; or a list of these, one for each training run. Values may
+        be negative. A user without a value (null, NaN) is left out and counted.
     baseline : str, optional
         The system that all others are compared with; without a baseline, all pairs are compared.
     lower_is_better : bool, str or iterable of str
