@@ -53,6 +53,7 @@ LATER = {
     "cli/test_cli_help.py": "processes, signals and full disks",
     "cli/test_cli_process.py": "processes, signals and full disks",
     "cli/test_cold_start.py": "processes, signals and full disks",
+    "cli/test_github.py": "processes, signals and full disks",
     "cli/test_gates_page.py": "processes, signals and full disks",
     "cli/test_signals.py": "processes, signals and full disks",
     "cli/test_spinner.py": "processes, signals and full disks",

@@ -27,7 +27,10 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
     "across": {"folders": ["_across"], "needs": []},
     "stored": {"folders": ["_stored"], "needs": []},
     "diff": {"folders": ["_diff", "_cli/diff.py"], "needs": []},
-    "report": {"folders": ["_report", "_cli/report.py", "_cli/cite.py"], "needs": ["show"]},
+    "report": {
+        "folders": ["_report", "_cli/report.py", "_cli/cite.py"],
+        "needs": ["show", "stored"],
+    },
     "explain": {"folders": ["_explain", "_cli/explain.py"], "needs": []},
     "splits": {
         "folders": [

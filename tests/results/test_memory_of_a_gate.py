@@ -172,3 +172,17 @@ def test_only_evaluations_are_stored(files):
     ran = rankmeter("compare", files["truth"], *systems, "-m", "rr", "-o", "c.result")
     assert ran.code == 2
     assert "only the result of an evaluation is stored" in ran.err
+
+
+def test_the_command_report_reads_a_stored_result(files):
+    prod = evaluated(files, "old", "prod.result")
+    read = rankmeter("report", "--read", prod, "--json").json
+    assert read == rm.load_result(prod).to_dict()
+    assert "ndcg@10" in rankmeter("report", "--read", prod).out
+
+
+def test_values_of_a_stored_result_are_compared(prod):
+    new = rm.evaluate(NEW, TRUTH, METRICS)
+    by_file = rm.compare_values({"old": prod, "new": new}, baseline="old")
+    by_result = rm.compare_values({"old": rm.load_result(prod), "new": new}, baseline="old")
+    assert by_file.to_dict() == by_result.to_dict()

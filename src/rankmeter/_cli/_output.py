@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
@@ -53,8 +53,10 @@ class Formats(Generic[T]):
             raise UsageError(f"--json and --format {form} contradict each other: choose one")
         return form or ("json" if as_json else "table")
 
-    def write_result(self, result: T, form: str, output: str | None, *, before: str = "") -> None:
-        """Write a result, after the lines `before`, to a file or on standard output."""
+    def write_result(
+        self, result: T, form: str, output: str | None, *, before: str = "", after: str = ""
+    ) -> None:
+        """Write a result, between the lines `before` and `after`, to a file or standard output."""
         from rankmeter._cli._files import STDIN  # brings Polars with it
 
         if is_result_name(output):
@@ -66,7 +68,7 @@ class Formats(Generic[T]):
         if form == "table" and to_stdout:
             self.show(result)
             return
-        text = before + self.texts[form](result).rstrip()
+        text = before + self.texts[form](result).rstrip() + after
         if output is None or to_stdout:
             click.echo(text)
             return
@@ -83,6 +85,7 @@ class AnswerFormats(Formats[R]):
             stores=stores,
             table=lambda result: result.answer().to_text("--details"),
             md=lambda result: result.to_markdown(),
+            github=lambda result: result.to_markdown(),
             **texts,
         )
 
@@ -99,6 +102,15 @@ class AnswerFormats(Formats[R]):
             table=lambda result: result.details().to_text(),
             md=lambda result: result.details().to_markdown(),
         )
+
+
+def end_of_summary(result: Logged, reasons: Sequence[tuple[str, str]]) -> str:
+    """What ``--format github`` writes after the answer: gates, and the details in a fold."""
+    from rankmeter._results.tables import TextTable
+
+    rows = [(text, "failed" if why else "passed", why) for text, why in reasons]
+    gates = TextTable(("gate", "result", "reason"), rows, left=3).to_markdown() if rows else ""
+    return "".join(f"\n\n{part}" for part in (gates, result.answer().fold_in_markdown()) if part)
 
 
 def json_option(help_text: str = "Write one JSON object.") -> CommandOption:

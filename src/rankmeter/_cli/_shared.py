@@ -13,7 +13,7 @@ from rankmeter._cli._command import LARGE, CommandOption
 from rankmeter._cli._files import STDIN, TABLES, output_format, refuse_overwriting, write_frames
 from rankmeter._cli._gates import ComparisonGate, Gate, exit_on_failures, fail_if_option
 from rankmeter._cli._options import metrics_option
-from rankmeter._cli._output import AnswerFormats, Formats, check_page_name
+from rankmeter._cli._output import AnswerFormats, Formats, check_page_name, end_of_summary
 from rankmeter._cli._terminal import print_walkthrough
 from rankmeter._files import is_result_name
 from rankmeter._reading.spark import spark_session
@@ -143,7 +143,8 @@ class Outputs:
         formats = self.formats
         if self.details and isinstance(formats, AnswerFormats):
             formats = formats.in_detail()
-        formats.write_result(result, self.form, self.output, before=before or "")
+        after = end_of_summary(result, reasons) if self.form == "github" else ""
+        formats.write_result(result, self.form, self.output, before=before or "", after=after)
         for walk in walks:
             print_walkthrough(walk)
         exit_on_failures(reasons)

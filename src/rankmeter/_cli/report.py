@@ -10,15 +10,18 @@ from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._files import standard_input_as_file
 from rankmeter._cli._output import encode_json, json_option
 from rankmeter._cli._terminal import mean_with_interval, print_table
+from rankmeter._files import is_stored_result
 from rankmeter._report.page import read_page
 from rankmeter._results.tables import TextTable
+from rankmeter._stored.file import load_result
 from rankmeter.errors import to_one_line
 
 
 def _run_command(read: str, as_json: bool) -> None:
     with standard_input_as_file(read) as (path,):
         assert path is not None
-        result = read_page(path)
+        stored = is_stored_result(path)
+        result = load_result(path).to_dict() if stored else read_page(path)
     if as_json:
         click.echo(encode_json(result))
         return
@@ -57,11 +60,15 @@ command = Command(
     "report",
     "Print the result that a report holds.\n\n"
     "A report is a page from rankmeter evaluate --report or compare --report; with --json the "
-    "result is what the command printed with --json for the same data.",
+    "result is what the command printed with --json for the same data. Stored results are read, "
+    "too.",
     _run_command,
     [
         CommandOption(
-            "--read", "The report, or - for standard input.", path="FILE.html", required=True
+            "--read",
+            "The report, or a stored result (-o prod.result), or - for standard input.",
+            path="FILE.html",
+            required=True,
         ),
         json_option(),
     ],

@@ -49,6 +49,27 @@ DEFAULT_METRICS = ("ndcg@10", "map@10", "mrr@10", "precision@10", "recall@10", "
 REMEDY = "evaluate both with the same options, or compare the rankings: rm.compare({…}, truth)"
 
 
+def read_stored_results(systems: Mapping[str, object]) -> Mapping[str, object]:
+    """Read the files of results among systems and their runs."""
+
+    def is_stored(data: object) -> bool:
+        runs = data if isinstance(data, list | tuple) else [data]
+        return (
+            bool(runs) and isinstance(runs[0], str | PathLike) and any(map(is_stored_result, runs))
+        )
+
+    def read(data: object) -> object:
+        return annex("_stored.file").load_result(data) if is_stored_result(data) else data
+
+    if not any(map(is_stored, systems.values())):
+        return systems
+    return {
+        name: [*map(read, data)] if isinstance(data, list | tuple) and is_stored(data)
+        else read(data)
+        for name, data in systems.items()
+    }  # fmt: skip
+
+
 def equalize_metric_names(systems: Mapping[str, object]) -> Mapping[str, object]:
     """Give equal metrics equal names in all results, such as `mrr` where a result has `MRR`."""
     first = next(iter(results_by_name(systems).values()), None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
 from typing import Any, Unpack
 
 from rankmeter._annexes import annex
@@ -18,10 +17,11 @@ from rankmeter._evaluation.question import (
     equalize_metric_names,
     holds_lists,
     holds_systems,
+    read_stored_results,
     results_by_name,
     shared_plan,
 )
-from rankmeter._files import is_existing_path, is_stored_result
+from rankmeter._files import is_existing_path
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.result import Result
 from rankmeter._results.settings import Correction, Family, Settings, Test
@@ -154,7 +154,7 @@ def compare(
         baseline=baseline, test=test, correction=correction, family=family,
         n_resamples=n_permutations, margin=margin, segments=segments, clusters=clusters,
     )  # fmt: skip
-    systems = _read_stored_results(systems)
+    systems = read_stored_results(systems)
     stored = truth is None and any(map(_holds_stored_values, systems.values()))
     systems = equalize_metric_names(systems)
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
@@ -174,27 +174,6 @@ def compare(
     reading = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
     return compare_question(question, systems, settings)
-
-
-def _read_stored_results(systems: Mapping[str, object]) -> Mapping[str, object]:
-    """Read the files of results among systems and their runs."""
-
-    def is_stored(data: object) -> bool:
-        runs = data if isinstance(data, list | tuple) else [data]
-        return (
-            bool(runs) and isinstance(runs[0], str | PathLike) and any(map(is_stored_result, runs))
-        )
-
-    def read(data: object) -> object:
-        return annex("_stored.file").load_result(data) if is_stored_result(data) else data
-
-    if not any(map(is_stored, systems.values())):
-        return systems
-    return {
-        name: [*map(read, data)] if isinstance(data, list | tuple) and is_stored(data)
-        else read(data)
-        for name, data in systems.items()
-    }  # fmt: skip
 
 
 def _evaluate_others(question: Question, systems: Mapping[str, object]) -> dict[str, object] | None:

@@ -16,6 +16,7 @@ from rankmeter._engine.scores import Averaged
 from rankmeter._evaluation.compare import Systems, compare_by_user
 from rankmeter._evaluation.question import (
     equalize_metric_names,
+    read_stored_results,
     refuse_different_options,
     results_by_name,
 )
@@ -66,9 +67,9 @@ def compare_values(
         seed; or, in place of metric and value, a column for each metric, as ``per_user`` of a
         comparison has. Or a mapping from system to its values: a mapping from user to value, an
         array in the same order of users for all systems, a frame or file that ``--per-user`` of
-        ``rankmeter evaluate`` wrote, the result of an evaluation, whose users are compared in each
-        of its metrics; or a list of these, one for each training run. Values may be negative. A
-        user without a value (null, NaN) is left out and counted.
+        ``rankmeter evaluate`` wrote, the result of an evaluation or its file, whose users are
+        compared in each of its metrics; or a list of these, one for each training run. Values may
+        be negative. A user without a value (null, NaN) is left out and counted.
     baseline : str, optional
         The system that all others are compared with; without a baseline, all pairs are compared.
     lower_is_better : bool, str or iterable of str
@@ -182,7 +183,7 @@ def values_of_results(values: Any) -> tuple[Any, dict[str, Summary]]:
         )
     if not isinstance(values, Mapping):
         return values, {}
-    values = equalize_metric_names(values)
+    values = equalize_metric_names(read_stored_results(values))
     results = results_by_name(values)
     refuse_different_options(results)
     frames = {id(result): _values_by_user(name, result) for name, result in results.items()}

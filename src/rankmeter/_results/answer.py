@@ -100,6 +100,12 @@ class Answer:
             means = "\n".join([means, *first.markdown_notes()])
         return "\n\n".join([*title, means or first.to_markdown(), *map(_markdown_part, others)])
 
+    def fold_in_markdown(self) -> str:
+        """What is shown on request as Markdown in a fold of HTML; empty if there is nothing."""
+        folded = "\n\n".join(map(_markdown_part, self.folded()))
+        opening = "<details><summary>details</summary>"
+        return f"{opening}\n\n{folded}\n\n</details>" if folded else ""
+
     def _repr_html_(self) -> str:
         return self.to_html()
 
