@@ -97,13 +97,13 @@ def json_option(help_text: str = "Write one JSON object.") -> CommandOption:
 
 def report_options() -> list[CommandOption]:
     """Build the option ``--report`` and those of its page."""
-    page = "Write a self-contained page with tables and charts, to search and compare users in."
+    page = "Write a self-contained page with tables, charts and all users."
     queries = "A file with the columns user and text: the page shows the text of each query."
     static = "Without a script: leave the values and lists of users out of the page."
     return [
         CommandOption("--report", page, path="FILE.html", group="Output"),
-        CommandOption("--queries", queries, path="FILE", group="Output"),
-        CommandOption("--static", static, is_flag=True, group="Output"),
+        CommandOption("--queries", queries, path="FILE", group="Report"),
+        CommandOption("--static", static, is_flag=True, group="Report"),
     ]
 
 
