@@ -354,7 +354,8 @@ class TestBrowser:
         one(".chart-tools button + button", figures[0]).click();
         await until(() => files.length);
         const png = [...new Uint8Array(await files.pop().arrayBuffer())].slice(1, 4);
-        return { csv, parsed, svg: svgs[0], figures: figures.length, png };
+        const ofSegments = svgs[figures.findIndex((figure) => figure.closest("#segments-part"))];
+        return { csv, parsed, svg: svgs[0], ofSegments, figures: figures.length, png };
         """
         given, said = act(tmp_path, page, script)
         assert said == []
@@ -371,6 +372,7 @@ class TestBrowser:
         assert 'class="' not in given["svg"]
         assert "rgb(" in given["svg"]
         assert bytes(given["png"]) == b"PNG"
+        assert all(f">{name}" in given["ofSegments"] for name in ("bm25", "rerank", "&lt;img"))
 
     def test_a_mark_of_a_chart_selects_its_users(self, tmp_path, page):
         script = """

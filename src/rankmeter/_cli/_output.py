@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from rankmeter._cli._command import CommandOption
+from rankmeter._cli._command import RARE, SIDE, CommandOption
 from rankmeter._cli._terminal import print_answer
 from rankmeter._files import RESULT, is_result_name, open_replacement
 from rankmeter._results.wording import to_json_value
@@ -120,13 +120,13 @@ def json_option(help_text: str = "Write one JSON object.") -> CommandOption:
 
 def report_options() -> list[CommandOption]:
     """Build the option ``--report`` and those of its page."""
-    page = "Write a self-contained page with tables and charts, to search and compare users in."
-    queries = "A file with the columns user and text: the page shows the text of each query."
-    static = "Without a script: leave the values and lists of users out of the page."
+    page = "Write a page with tables, charts and all users."
+    queries = "A file with the columns user and text: the report shows the text of each query."
+    static = "In the report: leave the values and lists of users out of the page."
     return [
         CommandOption("--report", page, path="FILE.html", group="Output"),
-        CommandOption("--queries", queries, path="FILE", group="Output"),
-        CommandOption("--static", static, is_flag=True, group="Output"),
+        CommandOption("--queries", queries, path="FILE", group=SIDE),
+        CommandOption("--static", static, is_flag=True, group=RARE),
     ]
 
 

@@ -64,7 +64,7 @@ def desk_of_comparison(result: Comparison, ask: Interactive) -> Desk | None:
         values,
         {name: summary.source for name, summary in result.summaries.items()},
         result.baseline,
-        (result.systems[0], result.systems[0]) if d is None else (d.a, d.b),
+        (result.systems[0], result.systems[-1]) if d is None else (d.a, d.b),
         {} if segments is None else {"segment": segments["segment"]},
         *texts,
     )

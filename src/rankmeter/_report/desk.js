@@ -34,7 +34,9 @@
   function writeAddress() {
     const place = Object.entries(now).filter(([name, value]) => value !== start[name]);
     const hash = place.length ? new URLSearchParams(place) : "desk-part";
-    history.replaceState(null, "", `#${hash}`);
+    try {
+      history.replaceState(null, "", `#${hash}`);
+    } catch { /* Browsers limit how often an address changes; the desk needs none. */ }
   }
 
   // ---- Values
@@ -45,7 +47,7 @@
     const key = `${one.label}\n${system}`;
     if (!columns.has(key)) {
       const { distinct, codes } = one.values[systems.indexOf(system)];
-      columns.set(key, Float64Array.from(codes, (code) => (code < 0 ? NaN : distinct[code])));
+      columns.set(key, Float64Array.from(codes, (code) => (code < 0 ? NaN : Number(distinct[code]))));
     }
     return columns.get(key);
   }
@@ -263,7 +265,7 @@
 
   // ---- Drawing
 
-  const number = (value) => value.toFixed(4).replace("-", "−");
+  const number = (value) => value.toFixed(4).replace("-", "−").replace("Infinity", "∞");
   const signed = (value) => (value === 0 ? "0" : `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(4)}`);
 
   function change(next, look = false) {

@@ -9,6 +9,7 @@ import base64
 import gzip
 import itertools
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,7 +86,9 @@ class Desk:
 
 def pack_desk(desk: Desk) -> str:
     """The desk as text of a page: JSON in columns, compressed, in base64."""
-    text = json.dumps(desk_content(desk), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(
+        desk_content(desk), ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
@@ -158,7 +161,12 @@ def _column(values: FloatArray) -> dict[str, Any]:
     distinct, codes = np.unique(values[there], return_inverse=True)
     column = np.full(values.size, -1)
     column[there] = codes
-    return {"distinct": distinct.tolist(), "codes": column.tolist()}
+    return {"distinct": to_numbers(distinct), "codes": column.tolist()}
+
+
+def to_numbers(values: FloatArray) -> list[float | str]:
+    """Numbers as JSON has them, which knows infinity as text alone."""
+    return [x if math.isfinite(x) else str(x).replace("inf", "Infinity") for x in values.tolist()]
 
 
 def _group(name: str, labels: pl.Series, shown: IntArray) -> dict[str, Any]:
@@ -212,7 +220,7 @@ def _titles(desk: Desk) -> Texts:
     if desk.items.by_id:
         return desk.items
     for source in desk.sources.values():
-        data = source.open() if source is not None else None
+        data = source.open() if source is not None and source.lists else None
         known = data.side.items if isinstance(data, Tables) else None
         if known is not None and known.titles is not None:
             return Texts({str(item): title for item, title in known.titles.iter_rows() if title})

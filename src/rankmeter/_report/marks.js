@@ -18,6 +18,34 @@ const marks = (() => {
     return line;
   }
 
+  // The signs of a legend with their colors and names, in lines of about 45 characters.
+  function legendOf(figure, holder) {
+    const list = figure.closest("section").querySelector(".legend");
+    if (!list) return [];
+    const copy = holder.appendChild(list.cloneNode(true)), lines = [[]];
+    let length = 0;
+    for (const entry of copy.children) {
+      length += entry.textContent.length + 4;
+      if (length > 45 && lines.at(-1).length) { lines.push([]); length = entry.textContent.length; }
+      const sign = entry.querySelector("span");
+      lines.at(-1).push([sign.textContent, getComputedStyle(sign).color, entry.lastChild.textContent]);
+    }
+    copy.remove();
+    return lines;
+  }
+
+  function drawnLegend(entries, y) {
+    const line = drawn("", y, 11, "#59626d");
+    for (const [sign, color, name] of entries) {
+      for (const [text, fill] of [[`${sign}\u00a0`, color], [`${name.trim()}\u2003`, "#59626d"]]) {
+        const part = line.appendChild(document.createElementNS(NS, "tspan"));
+        part.setAttribute("fill", fill);
+        part.textContent = text;
+      }
+    }
+    return line;
+  }
+
   // A drawing of its own: with the caption, on white, and with colors instead of classes.
   function standalone(figure) {
     const holder = document.body.appendChild(document.createElement("figure"));
@@ -38,7 +66,8 @@ const marks = (() => {
     for (const one of svg.querySelectorAll("*")) one.removeAttribute("class");
     const [width, height] = [Number(svg.getAttribute("width")), Number(svg.getAttribute("height"))];
     const lines = [...figure.querySelector("figcaption").children].map((one) => one.textContent);
-    const top = 8 + 18 * lines.length;
+    const legend = legendOf(figure, holder);
+    const top = 8 + 18 * (lines.length + legend.length);
     svg.setAttribute("xmlns", NS);
     svg.setAttribute("viewBox", `-8 ${-top - 8} ${width + 16} ${height + top + 16}`);
     svg.setAttribute("width", width + 16);
@@ -48,7 +77,8 @@ const marks = (() => {
     const paper = document.createElementNS(NS, "rect");
     Object.entries({ x: -8, y: -top - 8, width: width + 16, height: height + top + 16, fill: "white" })
       .forEach(([name, value]) => paper.setAttribute(name, value));
-    svg.prepend(paper, ...lines.map((text, i) => drawn(text, 18 * i - top + 14, i ? 11 : 13, i ? "#59626d" : "#1c2126")));
+    svg.prepend(paper, ...legend.map((entries, i) => drawnLegend(entries, 18 * (lines.length + i) - top + 14)));
+    paper.after(...lines.map((text, i) => drawn(text, 18 * i - top + 14, i ? 11 : 13, i ? "#59626d" : "#1c2126")));
     holder.remove();
     return svg;
   }

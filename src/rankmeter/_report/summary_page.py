@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import UserValues
 from rankmeter._report import charts
 from rankmeter._report.desk import Desk, Interactive
@@ -38,15 +39,15 @@ def write(result: Evaluated, path: str | Path, segments: object, ask: Interactiv
     """Write the page of an evaluation."""
 
     def content() -> dict[str, Any]:
-        return {
-            **page_content(result, segments),
-            "desk": desk_of_evaluation(result, segments, ask),
-        }
+        known = page_content(result, segments)
+        return {**known, "desk": desk_of_evaluation(result, segments, known["source"], ask)}
 
     write_page(path, "summary", content, result.to_dict)
 
 
-def desk_of_evaluation(result: Evaluated, segments: object, ask: Interactive) -> Desk | None:
+def desk_of_evaluation(
+    result: Evaluated, segments: object, source: Source | None, ask: Interactive
+) -> Desk | None:
     """The values of all users; None for a page without a script, or without values of users."""
     plan, scores = result.plan, result.scores
     charted = metrics_with_charts([*result.estimates])[0]
@@ -61,8 +62,7 @@ def desk_of_evaluation(result: Evaluated, segments: object, ask: Interactive) ->
         values[entry.label] = column
     groups = _labels_by_grouping(result, segments)
     texts = ask.read_texts(scores.users)
-    sources = {OWN: reopen_source(result)}
-    return Desk(entries, scores.users, values, sources, "", (OWN, OWN), groups, *texts)
+    return Desk(entries, scores.users, values, {OWN: source}, "", (OWN, OWN), groups, *texts)
 
 
 def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
@@ -87,6 +87,7 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
     nameless = {"": (source, scores)}
     _, reread = curves_and_shares(plan, run_plan, charted, [OWN], None, {OWN: result.read})
     return {
+        "source": source,
         "headline": result.headline(),
         "estimates": result.estimates,
         "means": [
