@@ -22,6 +22,7 @@ from rankmeter._report.charts import (
     NEITHER,
     WORSE,
     clean_spec_texts,
+    describe_marks,
     render_svg,
 )
 from rankmeter._report.sections import sections_of_page
@@ -79,32 +80,9 @@ def draw_chart(chart: Any) -> Drawing:
     spec = clean_spec_texts(chart.properties(width=WIDTH).to_dict(validate=False))
     title = spec.pop("title", "")
     heading = title if isinstance(title, dict) else {"text": title}
-    _describe_marks(spec, [])
+    describe_marks(spec, [])
     svg = _clean_svg(render_svg({**spec, "config": CONFIG}), spec["description"])
     return Drawing(heading["text"], heading.get("subtitle", ""), svg)
-
-
-def _describe_marks(spec: dict[str, Any], rows: list[dict[str, Any]]) -> None:
-    """Turn tooltips into descriptions of marks, as data: no name is read as an expression."""
-    rows = spec.get("data", {}).get("values", rows)
-    for layer in spec.get("layer", ()):
-        _describe_marks(layer, rows)
-    if "mark" not in spec:
-        return
-    tips = spec["encoding"].pop("tooltip", [])
-    spec["mark"]["aria"] = bool(tips)
-    if tips:
-        field = f"said by {spec['mark']['type']}"
-        for row in rows:
-            row[field] = ", ".join(_tooltip_text(row[tip["field"]], tip) for tip in tips)
-        spec["encoding"]["description"] = {"field": field, "type": "nominal"}
-
-
-def _tooltip_text(value: Any, tip: Mapping[str, Any]) -> str:
-    """Format a value of a tooltip, after the title."""
-    form = tip.get("format", "").replace("d", ",")
-    text = str(value) if value is None or not form else format(value, form)
-    return f"{tip['title']} {text}"
 
 
 def _clean_svg(text: str, description: str) -> str:
