@@ -458,3 +458,26 @@ def test_a_log_is_settled_on_the_command_line_as_the_message_says(tmp_path):
     assert "--columns gain=." in failed.err
     assert "0.5000" in rankmeter(*files, "--relevant", "purchase").out
     assert "1.0000" in rankmeter(*files, "--columns", "gain=").out
+
+
+def test_segments_are_printed_in_every_format_without_a_page(tmp_path):
+    files = {
+        "lists.csv": "user,item,score\nu1,a,3\nu1,b,2\nu2,a,3\nu2,c,2\n",
+        "truth.csv": "user,item\nu1,a\nu2,c\n",
+        "parts.csv": "user,segment\nu1,web\nu2,store\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    lists, truth, parts = (str(tmp_path / name) for name in files)
+    command = ("evaluate", lists, truth, "-m", "rr", "--segments", parts)
+    assert re.search(r"store +rr +0\.5000", rankmeter(*command).out)
+    rows = rankmeter(*command, "--json").json["groups"]["segment"]
+    assert [(row["segment"], row["mean"]) for row in rows][:2] == [("store", 0.5), ("web", 1.0)]
+    assert "segment,web,rr,1.0" in rankmeter(*command, "--format", "csv").out
+    assert "| store | rr | 0.5000 |" in rankmeter(*command, "--format", "md").out
+    assert "store & rr & 0.5000 &" in rankmeter(*command, "--format", "latex").out
+    assert "store" in rankmeter(*command, "--report", str(tmp_path / "page.html")).out
+    assert (tmp_path / "page.html").read_text("utf-8").count("Means by segment") >= 1
+    (tmp_path / "none.csv").write_text("user,segment\nnobody,web\n")
+    refused = rankmeter(*command[:-1], str(tmp_path / "none.csv"))
+    assert refused.code != 0

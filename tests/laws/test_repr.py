@@ -76,6 +76,22 @@ def test_a_repr_is_short_and_says_something(name):
         assert isinstance(made, getattr(rm, name))
 
 
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_object_has_a_form_for_notebooks(name):
+    shown = PUBLIC[name]()._repr_html_()
+    assert re.search(r"<(table|p|pre|code|svg)\b", shown)
+    assert " object at 0x" not in shown
+
+
+def test_the_form_for_notebooks_is_escaped_text():
+    assert rm.Evaluator({"u": ["a"]}, "mrr")._repr_html_().startswith("<pre>")
+    assert "<b>" not in rm.accumulator(rm.NDCG)._repr_html_()
+    assert (
+        "&lt;"
+        in type("Odd", (rm.errors.ShownAsText,), {"__repr__": lambda _: "<b>"})()._repr_html_()
+    )
+
+
 @pytest.mark.parametrize("name", [n for n in PUBLIC if n in {
     "Across", "Comparison", "Curve", "Description", "Explanation", "Split", "Summary",
     "ValueComparison", "Walkthrough",

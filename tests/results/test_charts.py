@@ -164,3 +164,16 @@ def test_the_report_draws_accuracy_against_what_was_shown(tmp_path):
     only = rm.compare({"a": lists, "b": other}, truth, ["rr"])
     with pytest.raises(UsageError, match="nothing to draw"):
         only.plot("tradeoff")
+
+
+def test_marks_in_a_notebook_say_their_numbers_and_titles_do_not():
+    found = rm.compare(
+        {"a": {u: ["x"] for u in range(9)}, "b": {u: ["y", "x"][u % 2 :] for u in range(9)}},
+        {u: {"x"} for u in range(9)}, "rr",
+    )  # fmt: skip
+    svg = found.plot("forest").to_inline_svg()
+    d = found["rr"][0]
+    said = re.findall("<title>(.*?)</title>", svg)
+    assert f"a − b, mean difference {d.difference:+.4f}, from {d.low:+.4f}" in said[0]
+    assert not [text for text in said if text.startswith(("Title", "Subtitle", "X-axis"))]
+    assert 'xmlns="http://www.w3.org/2000/svg"' in svg

@@ -17,7 +17,7 @@ import cases
 import rankmeter as rm
 from command_line import rankmeter
 from pages import page_of
-from rankmeter.errors import MissingDependencyError
+from rankmeter.errors import MissingDependencyError, to_one_line
 
 pytestmark = pytest.mark.once
 
@@ -124,6 +124,7 @@ class TestReadBack:
         assert rankmeter("report", "--read", path, "--json").json == json.loads(found.to_json())
         told = rankmeter("report", "--read", path).out
         assert f"baseline {EVIL}" in told
+        assert told.startswith(to_one_line(found.headline().title))
         assert all(sentence in told for sentence in found.sentences())
         e = found.estimates["rr", "one"]
         assert f"{e.mean:.4f} [{e.low:.4f}, {e.high:.4f}]" in told

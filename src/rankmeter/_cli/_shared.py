@@ -150,7 +150,7 @@ class Outputs:
         exit_on_failures(reasons)
 
 
-def _means_csv(result: Summary) -> str:
+def means_csv(result: Summary) -> str:
     """Means as CSV in one table; rows of groups have a group and a segment."""
     if result.groups is None:
         return result.to_csv()
@@ -160,13 +160,13 @@ def _means_csv(result: Summary) -> str:
     return rows.select("group", "segment", pl.exclude("group", "segment")).write_csv()
 
 
-def _means_latex(result: Summary) -> str:
+def means_latex(result: Summary) -> str:
     groups = map(result.group_table, labels_by_group(result))
     return "\n\n".join([result.to_latex(), *(table.to_latex() for table in groups)])
 
 
 FORMATS: AnswerFormats[Summary] = AnswerFormats(
-    csv=_means_csv, latex=_means_latex, json=Summary.to_json, stores=True
+    csv=means_csv, latex=means_latex, json=Summary.to_json, stores=True
 )
 
 

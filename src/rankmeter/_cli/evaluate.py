@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -15,6 +16,8 @@ from rankmeter._cli._output import AnswerFormats, report_options
 from rankmeter._cli._shared import (
     Outputs,
     master_option,
+    means_csv,
+    means_latex,
     per_user_option,
     segments_option,
     show_option,
@@ -22,12 +25,13 @@ from rankmeter._cli._shared import (
 )
 from rankmeter._cli._terminal import show_spinner
 from rankmeter._evaluation.evaluate import evaluate
+from rankmeter._results.segments import read_segments
 from rankmeter._results.summary import Summary
 from rankmeter.errors import UsageError
 
 FORMATS: AnswerFormats[Summary] = AnswerFormats(
-    csv=Summary.to_csv,
-    latex=Summary.to_latex,
+    csv=means_csv,
+    latex=means_latex,
     trec=lambda result: "\n".join(_trec_line(name, "all", e.mean) for name, e in result.items()),
     json=Summary.to_json,
     stores=True,
@@ -46,12 +50,13 @@ def _run_command(
     to_stdout = outputs.per_user == STDIN
     if to_stdout and outputs.form != "trec":
         raise UsageError("--per-user - needs --format trec: choose it, or name a file")
-    if segments is not None and outputs.report is None:
-        raise UsageError("--segments is for the page: add --report FILE.html", option="segments")
     outputs.check_files([rankings, truth, segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
     with standard_input_as_file(rankings, truth) as (ranked, judged), show_spinner("evaluating"):
         result = evaluate(ranked, judged, **given_options(choices))
+        if segments is not None:
+            labels = read_segments(segments, result.scores)
+            result = replace(result, groups=labels.alias("segment").to_frame())
         walks = outputs.write_page_and_trace_users(result, segments=segments)
     before = "".join(_trec_lines_per_user(result)) if to_stdout else None
     outputs.write_result(result, walks, gates, before=before)
@@ -84,7 +89,7 @@ command = Command(
         ),
         *FORMATS.build_options("Format of the result; default: a table."),
         *report_options(),
-        segments_option("the page also shows each segment."),
+        segments_option("the means of each segment follow."),
         per_user_option(
             "user", " With --format trec, - writes them on standard output before the means."
         ),

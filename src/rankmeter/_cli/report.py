@@ -28,7 +28,9 @@ def _run_command(read: str, as_json: bool) -> None:
     if "systems" not in result:
         print_table(_evaluation_table(result))
         return
-    print_table(_comparison_table(result))
+    headline = result.get("headline")
+    title = str(headline.get("title", "")) if isinstance(headline, dict) else ""
+    print_table(_comparison_table(result), to_one_line(title))
     click.echo()
     click.echo(
         "\n".join(to_one_line(difference["sentence"]) for difference in result["differences"])

@@ -21,12 +21,12 @@ from rankmeter._results.explanation import Explanation
 from rankmeter._results.settings import Correction, Family, Settings, Test
 from rankmeter._results.summary import Summary
 from rankmeter.conventions._plan import Plan
-from rankmeter.errors import UsageError
+from rankmeter.errors import ShownAsText, UsageError
 from rankmeter.metrics import Metric
 
 
 @takes_choices
-class Evaluator:
+class Evaluator(ShownAsText):
     """Ground truth, metrics, conventions and side data, read once for any number of rankings.
 
     The functions `evaluate`, `compare`, `curve` and `explain` ask the same question of one ranking

@@ -16,7 +16,7 @@ from rankmeter._reading.per_user import read_per_user
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.wording import level_text
 from rankmeter._statistics.power import detectable_share_of_many, minimum_detectable_effect
-from rankmeter.errors import UsageError
+from rankmeter.errors import ShownAsText, UsageError
 from rankmeter.errors._checks import (
     check_flag,
     check_fraction,
@@ -29,7 +29,7 @@ MOST = 10**12
 
 
 @dataclass(frozen=True)
-class SampleSize:
+class SampleSize(ShownAsText):
     """The number of users that a comparison needs to find a difference.
 
     Attributes

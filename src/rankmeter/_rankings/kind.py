@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 from rankmeter._choices import Input
 from rankmeter._reading.table import Table
 from rankmeter.conventions._plan import Plan, resolve_plan
-from rankmeter.errors import UsageError
+from rankmeter.errors import ShownAsText, UsageError
 from rankmeter.errors._calls import answer_calls_of
 from rankmeter.errors._checks import QUERIES
 from rankmeter.metrics import Metric
 
 
-class RankingKind(ABC):
+class RankingKind(ShownAsText, ABC):
     """Ranking that is not given as a list of items."""
 
     def __init_subclass__(cls) -> None:
@@ -45,10 +45,10 @@ class RankingKind(ABC):
         """Ground truth of the ranking, or None if the ranking has none of its own."""
         return None
 
-    def check_plan(self, plan: Plan) -> None:  # noqa: B027 - most rankings have all numbers
+    def check_plan(self, plan: Plan) -> None:
         """Raise an error if a metric needs a number of candidates that the ranking lacks."""
 
-    def check_beside(self, others: Iterable[RankingKind]) -> None:  # noqa: B027 - most have all
+    def check_beside(self, others: Iterable[RankingKind]) -> None:
         """Raise an error if numbers of the others cannot be compared with those of the ranking."""
 
 

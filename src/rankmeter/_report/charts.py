@@ -6,12 +6,14 @@ and metrics are data; they are never part of an expression or of a field's name.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import polars as pl
 
@@ -38,6 +40,7 @@ BLUES = ("#1d3b8b", "#3a62c4", "#6d8fe0", "#a3bbf0", "#d3def8", "#c9ccd1")
 INK, SOFT, FAINT = "#1f2328", "#57606a", "#d8dbe0"
 BETTER, WORSE, NEITHER = "#4269d0", "#e8702a", "#8b929c"
 VERDICTS = ("better", "worse", "neither")
+SVG = "{http://www.w3.org/2000/svg}"
 WIDTH, HEIGHT, ROW = 300, 220, 26
 BOUNDS = {"low": "from|.4f", "high": "to|.4f"}
 SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
@@ -89,9 +92,16 @@ def _offline_chart_class() -> Any:
 
     class ConcatChart(alt.ConcatChart):  # type: ignore[misc]
         def to_inline_svg(self) -> str:
-            """The chart as SVG without a ground, in the color of the text around it."""
+            """The chart as SVG without a ground, in the color of the text around it.
+
+            A mark under the pointer says its numbers.
+            """
             try:
-                svg = render_svg({**clean_spec_texts(self.to_dict()), "background": None})
+                spec = {**clean_spec_texts(self.to_dict()), "background": None}
+                shared = spec.get("data", {}).get("values", [])
+                for pane in spec["concat"]:
+                    describe_marks(pane, shared)
+                svg = _titled_marks(render_svg(spec))
             except ImportError:  # vl_convert is in the extra, too
                 raise MissingDependencyError(
                     "charts need vl_convert: pip install 'rankmeter[report]'"
@@ -125,6 +135,52 @@ def clean_spec_texts(value: Any) -> Any:
     if isinstance(value, list):
         return [clean_spec_texts(part) for part in value]
     return spell_out_hidden_characters(value) if isinstance(value, str) else value
+
+
+MARK = "\u2063"
+"""Between the description of a mark and its numbers; names have no hidden characters."""
+
+
+def describe_marks(
+    spec: dict[str, Any], rows: list[dict[str, Any]], fields: Sequence[str] = ()
+) -> None:
+    """Turn tooltips into descriptions of marks, as data: no name is read as an expression.
+
+    A description ends with the values of some `fields`, as JSON.
+    """
+    rows = spec.get("data", {}).get("values", rows)
+    for layer in spec.get("layer", ()):
+        describe_marks(layer, rows, fields)
+    if "mark" not in spec:
+        return
+    tips = spec["encoding"].pop("tooltip", [])
+    spec["mark"]["aria"] = bool(tips)
+    if tips:
+        field = f"said by {spec['mark']['type']}"
+        for row in rows:
+            row[field] = ", ".join(_tooltip_text(row[tip["field"]], tip) for tip in tips)
+            if fields:
+                at = [row[name] for name in fields]
+                row[field] += MARK + json.dumps(at, ensure_ascii=False)
+        spec["encoding"]["description"] = {"field": field, "type": "nominal"}
+
+
+def _tooltip_text(value: Any, tip: Mapping[str, Any]) -> str:
+    """Format a value of a tooltip, after the title."""
+    form = tip.get("format", "").replace("d", ",")
+    text = str(value) if value is None or not form else format(value, form)
+    return f"{tip['title']} {text}"
+
+
+def _titled_marks(svg: str) -> str:
+    """Give the marks of an SVG that have a description a title, which browsers show."""
+    root = ET.fromstring(svg)  # noqa: S314 - of our own making
+    for element in root.iter():
+        kind, label = element.get("aria-roledescription", ""), element.get("aria-label")
+        if label and kind not in ("", "axis", "legend", "title", "subtitle"):
+            ET.SubElement(element, f"{SVG}title").text = label
+    ET.register_namespace("", SVG.strip("{}"))
+    return ET.tostring(root, encoding="unicode")
 
 
 def _chart_data(rows: Iterable[Mapping[str, Any]]) -> Any:

@@ -19,9 +19,11 @@ from rankmeter._report.charts import (
     BETTER,
     BLUES,
     COLORS,
+    MARK,
     NEITHER,
     WORSE,
     clean_spec_texts,
+    describe_marks,
     render_svg,
 )
 from rankmeter._report.desk import pack_desk
@@ -84,45 +86,10 @@ def draw_chart(chart: Any, *, pickable: bool = False) -> Drawing:
     heading = title if isinstance(title, dict) else {"text": title}
     pick = spec.pop("usermeta", {}) if pickable else {}
     spec.pop("usermeta", None)
-    _describe_marks(spec, [], pick.pop("fields", ()))
+    describe_marks(spec, [], pick.pop("fields", ()))
     svg = _clean_svg(render_svg({**spec, "config": CONFIG}), spec["description"])
     text = json.dumps(pick, ensure_ascii=False) if pick else ""
     return Drawing(heading["text"], heading.get("subtitle", ""), svg, text)
-
-
-_MARK = "\u2063"
-"""Between the description of a mark and its numbers; names have no hidden characters."""
-
-
-def _describe_marks(
-    spec: dict[str, Any], rows: list[dict[str, Any]], fields: Sequence[str]
-) -> None:
-    """Turn tooltips into descriptions of marks, as data: no name is read as an expression.
-
-    A description ends with the values of some `fields`, as JSON.
-    """
-    rows = spec.get("data", {}).get("values", rows)
-    for layer in spec.get("layer", ()):
-        _describe_marks(layer, rows, fields)
-    if "mark" not in spec:
-        return
-    tips = spec["encoding"].pop("tooltip", [])
-    spec["mark"]["aria"] = bool(tips)
-    if tips:
-        field = f"said by {spec['mark']['type']}"
-        for row in rows:
-            row[field] = ", ".join(_tooltip_text(row[tip["field"]], tip) for tip in tips)
-            if fields:
-                at = [row[name] for name in fields]
-                row[field] += _MARK + json.dumps(at, ensure_ascii=False)
-        spec["encoding"]["description"] = {"field": field, "type": "nominal"}
-
-
-def _tooltip_text(value: Any, tip: Mapping[str, Any]) -> str:
-    """Format a value of a tooltip, after the title."""
-    form = tip.get("format", "").replace("d", ",")
-    text = str(value) if value is None or not form else format(value, form)
-    return f"{tip['title']} {text}"
 
 
 def _clean_svg(text: str, description: str) -> str:
@@ -150,7 +117,7 @@ def _simplify_svg_element(element: ET.Element) -> None:
     """Simplify an SVG element in place: classes for colors, a title, rounded coordinates."""
     label = element.get("aria-label")
     if label and element.tag not in ("g", "svg"):
-        text, _, at = label.partition(_MARK)
+        text, _, at = label.partition(MARK)
         ET.SubElement(element, "title").text = text
         if at:
             element.set("data-at", at)

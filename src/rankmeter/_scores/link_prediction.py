@@ -21,7 +21,7 @@ from rankmeter._reading.by_user import count_distinct
 from rankmeter._reading.table import translate_file_errors
 from rankmeter._scores.array_files import is_array_file, is_path, read_array_file
 from rankmeter._scores.arrays import asarray, shape_and_type, to_numpy
-from rankmeter.errors import DataError, FileFormatError, UsageError
+from rankmeter.errors import DataError, FileFormatError, ShownAsText, UsageError
 from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import (
     brief,
@@ -194,7 +194,7 @@ SIDES: tuple[Side, ...] = ("head", "tail")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinkQueries:
+class LinkQueries(ShownAsText):
     """Queries of link prediction, some for each side, to score and evaluate batch by batch.
 
     Attributes

@@ -39,6 +39,7 @@ from rankmeter.errors import (
     DataError,
     MissingDependencyError,
     RankmeterError,
+    ShownAsText,
     UsageError,
 )
 from rankmeter.errors._checks import brief, check_choice, check_flag, counted
@@ -48,7 +49,7 @@ SIZES = 2 ** np.arange(17)
 """Numbers of candidates with which a metric is tried: one of them is just below every cutoff."""
 
 
-class Accumulator:
+class Accumulator(ShownAsText):
     """An evaluation in parts; `accumulator` makes one.
 
     Counts of ranks are kept (``keep="values"``), or compensated sums of the values

@@ -71,6 +71,17 @@ def replace_control_characters(text: str, escape: Callable[[str], str]) -> str:
     return CONTROL.sub(lambda characters: "".join(map(escape, characters[0])), text)
 
 
+class ShownAsText:
+    """What a notebook shows of an object without tables: its text."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(spell_out_hidden_characters(repr(self)))}</pre>"
+
+
 def spell_out_hidden_characters(text: str) -> str:
     """Spell out control characters other than newlines and tabs, as ⟨U+202E⟩."""
     return replace_control_characters(text, lambda c: c if c in "\n\t" else f"⟨U+{ord(c):04X}⟩")
