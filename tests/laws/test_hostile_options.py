@@ -135,7 +135,7 @@ CALLS = {
     "compare_values": (rm.compare_values, (VALUES,), {}),
     "across": (rm.across, ({"x": {"A": 1.0, "B": 2.0}, "y": {"A": 2.0, "B": 2.5}},), {}),
     "audit": (rm.audit, (LOG, LOG), {}),
-    "neighbours": (rm.neighbours, ([[1, 2]], [[2, 3]]), {"k": 2}),
+    "neighbours": (rm.neighbours, ([[1, 2], [4, 5]], [[2, 3], [5, 4]]), {"k": 2}),
     "check_mean": (rm.check_mean, (0.35,), {"n": 300, "against": 0.34}),
     "sample_size": (rm.sample_size, (), {"difference": 0.1, "sd": 0.2}),
     "link_queries": (rm.link_queries, ([(0, 0, 1), (1, 0, 2)], [(2, 0, 1)]), {}),
