@@ -316,7 +316,7 @@ REPRODUCTIONS = {
     "no seed": lambda: rm.compare_values(VALUES, seed=None),
     "more ratings than memory": lambda: rm.datasets.synthetic(n_users=2**53),
     "more users than there are": lambda: rm.sample_size(difference=1e-9, differing=1e-9),
-    "pieces": lambda: [*RESULT.pieces_by_user(0.5)],
+    "pieces": lambda: [*RESULT._pieces_by_user(0.5)],
     "tolerance": lambda: rm.accumulator("rr", tolerance=True),
     "metrics of a trainer": lambda: rm.compute_metrics(3),
     "prediction": lambda: rm.compute_metrics()(1),
@@ -383,4 +383,4 @@ def test_narrow_integers_do_not_overflow():
         n_users=np.int8(3), n_items=np.int8(100), n_per_user=np.int8(50), n_tastes=np.int8(2)
     )
     assert ratings.height == 150
-    assert [piece.height for piece in RESULT.pieces_by_user(np.int8(2))] == [2, 1]
+    assert [piece.height for piece in RESULT._pieces_by_user(np.int8(2))] == [2, 1]
