@@ -41,10 +41,9 @@ MADE = {
 }  # fmt: skip
 """Classes whose instances rankmeter makes: only their methods are called."""
 INTERNAL = {
-    "check_beside", "check_plan", "count", "legend", "open",
-    "significance_note", "group_rows", "label", "marks", "means_of", "moved_users", "paired",
-    "places", "read", "refuse_bounds", "scored", "verdict_on", "errors", "metrics", "testing",
-    "movielens", "movielens_items",
+    "check_beside", "check_plan", "count", "open", "label", "marks", "moved_users",
+    "places", "read", "refuse_bounds", "scored", "errors", "metrics", "testing", "movielens",
+    "movielens_items",
 }  # fmt: skip
 """Methods for other modules of rankmeter, modules for those who write metrics, and downloads."""
 CALLED = {"X", "estimator", "first", "matrix", "prediction", "scores", "to"}

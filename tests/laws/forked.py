@@ -206,9 +206,9 @@ SAME = {"many users", "many tied", "lists of lists", "lists of texts", "no commo
 }  # fmt: skip
 """Kinds that are no other data for `OF_DATA`."""
 ARGUMENTS = {
-    "by_segment": (SEGMENTS,), "gap": (SEGMENTS,), "get": (MRR,), "group_rows": (MRR,),
-    "adjusted": (MRR,), "pieces_by_user": (1,), "show": (1,), "label": (MRR,), "marks": (MRR,),
-    "means_of": (MRR,), "verdict_on": (MRR,), "curve": (MRR,), "paired": (MRR, "a", "b"),
+    "by_segment": (SEGMENTS,), "gap": (SEGMENTS,), "get": (MRR,),
+    "adjusted": (MRR,), "show": (1,), "label": (MRR,), "marks": (MRR,),
+    "curve": (MRR,),
     "places": ({}, MRR), "log": (None,), "merge": (accumulated(),), "items": (), "update": (),
 }  # fmt: skip
 APART = {"report", "save", "from_bytes", "from_state", "all_reduce"}

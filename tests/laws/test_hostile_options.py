@@ -136,7 +136,7 @@ CALLS = {
     "across": (rm.across, ({"x": {"A": 1.0, "B": 2.0}, "y": {"A": 2.0, "B": 2.5}},), {}),
     "audit": (rm.audit, (LOG, LOG), {}),
     "diff": (rm.diff, (RANKINGS, RANKINGS), {}),
-    "neighbours": (rm.neighbours, ([[1, 2]], [[2, 3]]), {"k": 2}),
+    "neighbours": (rm.neighbours, ([[1, 2], [4, 5]], [[2, 3], [5, 4]]), {"k": 2}),
     "check_mean": (rm.check_mean, (0.35,), {"n": 300, "against": 0.34}),
     "sample_size": (rm.sample_size, (), {"difference": 0.1, "sd": 0.2}),
     "link_queries": (rm.link_queries, ([(0, 0, 1), (1, 0, 2)], [(2, 0, 1)]), {}),
@@ -317,7 +317,7 @@ REPRODUCTIONS = {
     "no seed": lambda: rm.compare_values(VALUES, seed=None),
     "more ratings than memory": lambda: rm.datasets.synthetic(n_users=2**53),
     "more users than there are": lambda: rm.sample_size(difference=1e-9, differing=1e-9),
-    "pieces": lambda: [*RESULT.pieces_by_user(0.5)],
+    "pieces": lambda: [*RESULT._pieces_by_user(0.5)],
     "tolerance": lambda: rm.accumulator("rr", tolerance=True),
     "metrics of a trainer": lambda: rm.compute_metrics(3),
     "prediction": lambda: rm.compute_metrics()(1),
@@ -384,4 +384,4 @@ def test_narrow_integers_do_not_overflow():
         n_users=np.int8(3), n_items=np.int8(100), n_per_user=np.int8(50), n_tastes=np.int8(2)
     )
     assert ratings.height == 150
-    assert [piece.height for piece in RESULT.pieces_by_user(np.int8(2))] == [2, 1]
+    assert [piece.height for piece in RESULT._pieces_by_user(np.int8(2))] == [2, 1]

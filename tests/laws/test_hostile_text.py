@@ -47,8 +47,8 @@ def texts(thing, depth=3):
                 except (RankmeterError, TypeError):
                     continue
         for name in ("sentence", "sentences", "headline", "notes", "cautions", "remarks", "title",
-                     "text", "summary", "table", "differences", "significance_note",
-                     "segment_notes", "facts", "heterogeneity", "leads"):  # fmt: skip
+                     "text", "summary", "table", "differences", "_significance_note",
+                     "_segment_notes", "facts", "heterogeneity", "leads"):  # fmt: skip
             made = getattr(thing, name, None)
             try:
                 made = made() if callable(made) else made

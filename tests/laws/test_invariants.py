@@ -187,7 +187,7 @@ def check(d, confidence):
 def check_headline(result):
     """The headline agrees with the table, and every look shows it."""
     label = result.labels[0]
-    told, verdict, lead = result.headline(), result.verdict_on(label), result.leads.get(label)
+    told, verdict, lead = result.headline(), result._verdict_on(label), result.leads.get(label)
     equals, _, title = told.title.partition(";")[0].rpartition(" have the same mean. ")
     text = " ".join(told.sentences)
     if equals:

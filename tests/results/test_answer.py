@@ -134,7 +134,7 @@ def test_bars_show_low_mean_and_high_on_one_scale():
 
 
 def test_a_tile_has_one_unit(found):
-    verdict = found.verdict_on("ndcg@10")
+    verdict = found._verdict_on("ndcg@10")
     units = [("%" in text, "times" in text) for text in (verdict.lead_text, verdict.interval_text)]
     assert units[0] == units[1]
 

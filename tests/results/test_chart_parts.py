@@ -42,7 +42,7 @@ class TestComparison:
 
     def test_bins_count_every_user_once(self):
         for d in FOUND["ndcg@10"]:
-            bins = bin_differences(*FOUND.paired(d.metric, d.a, d.b)[1:])
+            bins = bin_differences(*FOUND._paired(d.metric, d.a, d.b)[1:])
             below = [n for n, low in zip(bins.counts, bins.edges, strict=False) if low < 0]
             assert (sum(bins.counts) - sum(below), bins.equal, sum(below)) == (
                 d.wins,
@@ -68,7 +68,7 @@ class TestComparison:
 class TestVerdict:
     def test_the_extremes_are_the_largest_differences_of_each_side(self):
         d = FOUND["rr"][0]
-        found = extreme_user_rows(*FOUND.paired(d.metric, d.a, d.b), d)
+        found = extreme_user_rows(*FOUND._paired(d.metric, d.a, d.b), d)
         assert list(found) == [f"{name} is better for them" for name in (d.a, d.b)]
         for_a, for_b = found.values()
         table = FOUND.per_user.pivot("system", index="user", values="rr").drop_nulls()

@@ -122,7 +122,7 @@ class TestSummary:
 class TestVerdict:
     def test_the_difference_is_seen_from_the_best(self):
         for metric in ("ndcg@5", "rr"):
-            found = FOUND.verdict_on(metric)
+            found = FOUND._verdict_on(metric)
             means = {name: FOUND.estimates[metric, name].mean for name in NAMES}
             assert found.best == max(means, key=means.get) == found.difference.a
             d = found.difference
@@ -133,7 +133,7 @@ class TestVerdict:
     def test_a_turned_difference_is_that_of_the_turned_comparison(self):
         one = rm.compare({n: SYSTEMS[n] for n in ("one", "two")}, TRUTH, "rr", test="t")
         other = rm.compare({n: SYSTEMS[n] for n in ("two", "one")}, TRUTH, "rr", test="t")
-        a, b = one.verdict_on("rr").difference, other.verdict_on("rr").difference
+        a, b = one._verdict_on("rr").difference, other.verdict_on("rr").difference
         for name in ("a", "b", "mean_a", "difference", "low", "high", "p", "statistic", "d_z",
                      "wins", "losses", "gain"):  # fmt: skip
             assert getattr(a, name) == pytest.approx(getattr(b, name)), name

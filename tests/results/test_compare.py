@@ -146,7 +146,7 @@ class TestUsers:
         systems = {**self.systems, "z": {u: ["b", "a"] for u in (1, 2)}}
         found = rm.compare(systems, self.truth, "rr", missing="skip", test=test, correction="none")
         for difference in found["rr"]:
-            users, _, _ = found.paired("rr", difference.a, difference.b)
+            users, _, _ = found._paired("rr", difference.a, difference.b)
             assert len(users) == difference.n
             worst = found.worst(None, system=difference.a, against=difference.b)
             assert len(worst) == difference.n

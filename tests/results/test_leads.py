@@ -33,7 +33,7 @@ def test_a_baseline_does_not_change_who_leads(seed, test):
     options = {"test": test, "scale": (0, 1), "n_permutations": 9_999}
     free = rm.compare_values(values, **options)
     lead, all_pairs = free.leads["value"], {frozenset((d.a, d.b)): d for d in free.differences}
-    best = free.verdict_on("value").best
+    best = free._verdict_on("value").best
     assert lead.best == best in lead.contenders
     assert lead.difference is None
     for d in free.differences:
@@ -48,7 +48,7 @@ def test_a_baseline_does_not_change_who_leads(seed, test):
         found = rm.compare_values(values, baseline=baseline, **options)
         own = found.leads["value"]
         assert own.contenders == lead.contenders
-        second = found.verdict_on("value").ranked[1]
+        second = found._verdict_on("value").ranked[1]
         in_table = baseline in (best, second)
         assert (own.difference is None) == in_table
         if in_table:
@@ -85,7 +85,7 @@ def test_equal_means_have_no_leader(baseline, third):
     assert "The data show no difference between a and b on value: +0.0000" in found.sentences()[
         0
     ] or (baseline == "a" and "no difference between b and a" in found.sentences()[0])
-    assert found.verdict_on("value").lead_text.startswith("no difference from ")
+    assert found._verdict_on("value").lead_text.startswith("no difference from ")
     assert "a" in (both := found.leads["value"].contenders)
     assert "b" in both
 

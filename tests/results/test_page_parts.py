@@ -107,7 +107,7 @@ def test_cards_of_further_metrics_are_of_systems_near_the_best():
     first, second = page["cards"]
     assert (first.best, page["rivals"]) == ("sound", ("sound", "close"))
     assert second.best in page["rivals"]
-    assert compared.verdict_on("coverage@2").best == "wild"
+    assert compared._verdict_on("coverage@2").best == "wild"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_a_verdict_rests_on_the_baseline_before_the_second():
     rng = np.random.default_rng(1)
     values = {name: rng.random(50) + shift for name, shift in (("a", 0), ("b", 0.2), ("c", 0.3))}
     found = rm.compare_values(values)
-    means = found.means_of("value")
+    means = found._means_of("value")
     for baseline, rival in (("", "b"), ("a", "a")):
         verdict = find_best_system("value", means, found["value"], baseline, increasing=True)
         assert (verdict.best, verdict.difference.b) == ("c", rival)
@@ -91,7 +91,7 @@ def test_a_verdict_rests_on_the_baseline_before_the_second():
 def test_a_gain_of_more_than_two_is_a_factor(factor, text, title):
     base = np.linspace(0.1, 0.2, 40)
     found = rm.compare_values({"a": factor * base, "b": base})
-    assert found.verdict_on("value").lead_text == text
+    assert found._verdict_on("value").lead_text == text
     assert title in found.headline().title
 
 

@@ -138,7 +138,7 @@ class Outputs:
         """
         reasons = [(gate.text, gate.failure_reason(result)) for gate in gates]
         if self.per_user is not None and before is None:
-            frames = {self.per_user: result.pieces_by_user, **frames}
+            frames = {self.per_user: result._pieces_by_user, **frames}
         write_frames(frames)
         formats = self.formats
         if self.details and isinstance(formats, AnswerFormats):

@@ -67,7 +67,7 @@ def _run_command(
     with standard_input_as_file(truth) as (judged,), show_spinner("comparing"):
         comparison = compare(runs, judged, segments=segments, **given_options(choices))
         walks = outputs.write_page_and_trace_users(comparison)
-    worst = {} if outputs.worst is None else {outputs.worst: comparison.moved_users()}
+    worst = {} if outputs.worst is None else {outputs.worst: comparison._moved_users()}
     outputs.write_result(comparison, walks, gates, worst)
 
 

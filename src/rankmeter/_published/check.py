@@ -23,7 +23,7 @@ _LONGEST = 40
 
 @dataclass(frozen=True)
 class MeanCheck:
-    """What a published mean can mean.
+    """The meaning of a published mean, as far as n and the metric say it.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def check_mean(
     Raises
     ------
     UsageError
-        If a mean is no number, or the metric has no finite range or no mean over users.
+        If a mean is not a number, or the metric has no finite range or no mean over users.
 
     Notes
     -----

@@ -56,7 +56,7 @@ def desk_of_comparison(result: Comparison, ask: Interactive) -> Desk | None:
         of_metric = result.by_metric[entry.label]
         is_compared = of_metric.compared_mask[:, np.newaxis]
         values[entry.label] = np.where(is_compared, of_metric.table, math.nan)
-    d = result.verdict_on(entries[0].label).difference
+    d = result._verdict_on(entries[0].label).difference
     texts, segments = ask.read_texts(result.users), result.segments_by_user
     return Desk(
         entries,
@@ -73,7 +73,7 @@ def desk_of_comparison(result: Comparison, ask: Interactive) -> Desk | None:
 def page_content(result: Comparison) -> dict[str, Any]:
     """Content of the comparison page, by variable name of the template."""
     plan, labels, systems = require_plan(result), result.labels, systems_in_charts(result)
-    verdicts = {label: result.verdict_on(label) for label in labels}
+    verdicts = {label: result._verdict_on(label) for label in labels}
     charted, left_out = metrics_with_charts(labels)
     sources = {name: (summary.source, summary.scores) for name, summary in result.summaries.items()}
     extreme = {
@@ -91,7 +91,7 @@ def page_content(result: Comparison) -> dict[str, Any]:
     figures["scatter"] = {label: _scatter_charts(result, verdicts[label]) for label in charted}
     first = result.leads.get(labels[0])
     rivals = result.systems if first is None else first.contenders
-    cards = [verdicts[labels[0]], *(result.verdict_on(label, rivals) for label in labels[1:])]
+    cards = [verdicts[labels[0]], *(result._verdict_on(label, rivals) for label in labels[1:])]
     return {
         "headline": _headline_with_segments(result, verdicts[labels[0]]),
         "bars": result.bars(),
@@ -121,13 +121,13 @@ def page_content(result: Comparison) -> dict[str, Any]:
 def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str, Any]:
     """Table of means with marks, and the notes of the result, for people and in detail."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
-    answer, cells = result.answer(), result.mean_cells()
-    apart = {*result.segment_notes()[1:], *result.legend()}  # those of segments have a table
+    answer, cells = result.answer(), result._mean_cells()
+    apart = {*result._segment_notes()[1:], *result._legend()}  # those of segments have a table
     notes = [note for note in answer.notes if note not in apart]
     details = [note for note in answer.details if note not in apart]
-    legend = result.legend()
+    legend = result._legend()
     if crowded:
-        legend = result.legend("beats: how many")
+        legend = result._legend("beats: how many")
         beats = {
             label: Counter(d.better for d in result[label] if d.significant)
             for label in result.labels
@@ -220,7 +220,7 @@ def _scatter_charts(result: Comparison, verdict: Verdict) -> list[Any]:
     d = verdict.difference
     if d is None or not d.per_user or result.by_metric[d.metric].whole:
         return []
-    values = result.paired(d.metric, d.a, d.b)[1:]
+    values = result._paired(d.metric, d.a, d.b)[1:]
     return charts.scatter_plot(d, count_users_per_point(*values), grid_of_points(*values))
 
 
@@ -231,4 +231,4 @@ def _extreme_users(
     d = verdict.difference
     if d is None:
         return (), {}
-    return (d.a, d.b), extreme_user_rows(*result.paired(d.metric, d.a, d.b), d)
+    return (d.a, d.b), extreme_user_rows(*result._paired(d.metric, d.a, d.b), d)

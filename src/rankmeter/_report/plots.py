@@ -81,23 +81,23 @@ def charts_of_kind(result: Comparison, kind: str, metric: str) -> list[Any]:
         accuracy = [entry.label for entry in entries if not entry.spec.of_lists]
         if not accuracy or not require_plan(result)[metric].spec.of_lists:
             return []
-        first, second = result.means_of(accuracy[0]), result.means_of(metric)
+        first, second = result._means_of(accuracy[0]), result._means_of(metric)
         return charts.tradeoff_chart(
             accuracy[0], metric, {name: (first[name], second[name]) for name in systems}
         )
-    best = result.verdict_on(metric).best
+    best = result._verdict_on(metric).best
     if kind == "forest":
         return charts.forest_plot(metric, differences_in_chart(differences, best), result.baseline)
     if values.whole:
         return []  # no user has a value
     pairs = differences_in_chart(differences, best, limit=9)
     return charts.difference_histograms(
-        metric, [(d, bin_differences(*result.paired(d.metric, d.a, d.b)[1:])) for d in pairs]
+        metric, [(d, bin_differences(*result._paired(d.metric, d.a, d.b)[1:])) for d in pairs]
     )
 
 
 def systems_in_charts(result: Comparison) -> list[str]:
     """Systems shown in charts: the baseline, and the best systems on the first metric."""
-    ranked = result.verdict_on(result.labels[0]).ranked
+    ranked = result._verdict_on(result.labels[0]).ranked
     systems = sorted(ranked, key=lambda name: name != result.baseline)[:MAX_SYSTEMS]
     return sorted(systems, key=result.systems.index)

@@ -172,7 +172,7 @@ class Compared(Logged):
         from rankmeter._results.on_metric import OnMetric
 
         label = self.label(metric)
-        means, differences = self.means_of(label), self.differences_on(label)
+        means, differences = self._means_of(label), self.differences_on(label)
         rows = [
             (name, number_text(e.mean), interval_text(*e.interval)) for name, e in means.items()
         ]
@@ -224,7 +224,7 @@ class Compared(Logged):
         >>> found.ranks.rows()
         [('A', 0.8125, 1, 1, 2, True), ('B', 0.8125, 1, 1, 2, True), ('C', 0.0, 3, 3, 3, False)]
         """
-        sets, means = self.rank_sets(self.labels[0]), self.means_of(self.labels[0])
+        sets, means = self.rank_sets(self.labels[0]), self._means_of(self.labels[0])
         rows = [
             {
                 "system": name,
@@ -278,7 +278,7 @@ class Compared(Logged):
         Without a baseline, a marker is the letter of every system that is significantly worse.
         ``rank`` has the ranks that the data allow on the first metric, as `ranks`.
         """
-        rows, ranks = self.mean_cells(), self.rank_sets(self.labels[0]).values()
+        rows, ranks = self._mean_cells(), self.rank_sets(self.labels[0]).values()
         styles = {
             (number, column): cell.styles
             for number, row in enumerate(rows.values())
@@ -326,15 +326,15 @@ class Compared(Logged):
 
     def bars(self) -> Bars:
         """The intervals of the means on the first metric."""
-        label, means = self.labels[0], self.means_of(self.labels[0]).values()
+        label, means = self.labels[0], self._means_of(self.labels[0]).values()
         title = f"{level_text(self.confidence)} interval of {label}"
         return Bars(title, [(e.low, e.mean, e.high) for e in means])
 
-    def mean_cells(self, digits: int = 4) -> dict[str, list[MeanCell]]:
+    def _mean_cells(self, digits: int = 4) -> dict[str, list[MeanCell]]:
         """Mean cells by system, with a letter before the name if all pairs are compared."""
         rows: dict[str, list[MeanCell]] = {name: [] for name in self.systems}
         for label in self.labels:
-            means, marks = self.means_of(label), self.marks(label)
+            means, marks = self._means_of(label), self.marks(label)
             ranks, values = self.places(means, label, digits), self.by_metric[label]
             for n, (name, row) in enumerate(rows.items()):
                 spread = values.spread_of_runs(n)
@@ -371,7 +371,7 @@ class Compared(Logged):
         return marks
 
     @use_words_of_result
-    def segment_notes(self) -> tuple[str, ...]:
+    def _segment_notes(self) -> tuple[str, ...]:
         """Notes on the tests of segments, and on differences that vary between segments."""
         clauses = {
             test: differing_segments_clause(self, d)
@@ -382,7 +382,7 @@ class Compared(Logged):
         return (*segment_notes(clauses, self.plan.alpha),)
 
     @use_words_of_result
-    def significance_note(self, marks: str = "letters: the") -> str:
+    def _significance_note(self, marks: str = "letters: the") -> str:
         """A note on the markers of pairs, called `marks`, and on how differences were tested."""
         marks = f"{marks} systems that are significantly worse"
         if not any(d.significant for d in self.differences):
@@ -416,7 +416,7 @@ class Compared(Logged):
         runs = self.settings["runs"]
         return f"{first} {sentence_on_tests(self.systems, self.baseline, how, runs)}"
 
-    def legend(self, marks: str = "letters: the") -> list[str]:
+    def _legend(self, marks: str = "letters: the") -> list[str]:
         """What the `marks` of pairs and the ranks of `table` mean."""
         marks = f"{marks} systems that are shown to be worse"
         if not any(d.significant for d in self.differences if not d.segment):
@@ -428,7 +428,7 @@ class Compared(Logged):
         others = "; other metrics are exploratory" if decides else ""
         return [marks, f"rank: places that the data allow on {label}{others}"]
 
-    def rank_note(self) -> str:
+    def _rank_note(self) -> str:
         """A note on how the ranks were found."""
         n, label = len(self.systems), self.labels[0]
         family = f"all together (single step over {counted(n * (n - 1) // 2, 'pair')}"
@@ -484,7 +484,7 @@ class Compared(Logged):
         }
         return TextTable((*columns, "d_z"), rows, styles=styles)
 
-    def paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
+    def _paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
         """Users compared on a metric in systems a and b, with the values in both systems."""
         columns = self.systems.index(a), self.systems.index(b)
         rows, x, y = self.by_metric[metric].paired_values(*columns)
@@ -544,15 +544,15 @@ class Compared(Logged):
         columns = (f"{label} by segment", words_in_use().users, *self.systems)
         return TextTable(columns, rows, styles=styles)
 
-    def means_of(self, metric: str, systems: Sequence[str] = ()) -> dict[str, Estimate]:
+    def _means_of(self, metric: str, systems: Sequence[str] = ()) -> dict[str, Estimate]:
         """Estimates of a metric by system, for all systems or some of them."""
         return {name: self.estimates[metric, name] for name in systems or self.systems}
 
-    def verdict_on(self, metric: str, systems: Sequence[str] = ()) -> Verdict:
+    def _verdict_on(self, metric: str, systems: Sequence[str] = ()) -> Verdict:
         """Verdict on the best of all systems, or of some systems, on a metric."""
         from rankmeter._results.verdicts import find_best_system
 
-        means, up = self.means_of(metric, systems), self.by_metric[metric].increasing
+        means, up = self._means_of(metric, systems), self.by_metric[metric].increasing
         lead = None if systems else self.leads.get(metric)
         return find_best_system(
             metric, means, self.differences_on(metric), self.baseline, lead, increasing=up
@@ -570,7 +570,7 @@ class Compared(Logged):
         from rankmeter._results.verdicts import comparison_headline
 
         label = self.label(self.labels[0] if metric is None else metric)
-        outcome = self.verdict_on(label)
+        outcome = self._verdict_on(label)
         d = outcome.difference
         segments = ("", "")
         if d is not None and (reversed_in := _segments_of_reversal(self, d)):
@@ -606,8 +606,8 @@ class Compared(Logged):
 
         s = self.settings
         first, last = self._notes_after_test_and_dropped()
-        notes = [*self.legend(), *first, *self._contender_notes(), *self._undecidable_notes()]
-        d = self.verdict_on(self.labels[0]).difference
+        notes = [*self._legend(), *first, *self._contender_notes(), *self._undecidable_notes()]
+        d = self._verdict_on(self.labels[0]).difference
         if d is not None and self.heterogeneity and (said := differing_segments_clause(self, d)):
             notes.append(said)
         notes += [
@@ -622,7 +622,7 @@ class Compared(Logged):
             from rankmeter._results.citation import runs_text
 
             notes.append(Detail(f"{words_in_use().users} × runs: {runs_text(s['runs'])}"))
-        made = (self.significance_note(), self.rank_note(), *self.segment_notes())
+        made = (self._significance_note(), self._rank_note(), *self._segment_notes())
         return (*self.cautions, *notes, *_difference_notes(self), *map(Detail, made))
 
     def _dict_content(self) -> dict[str, Any]:
@@ -639,7 +639,7 @@ class Compared(Logged):
             "baseline": self.baseline or None,
             "headline": vars(self.headline()),
             "metrics": {
-                label: {name: mean_as_dict(e) for name, e in self.means_of(label).items()}
+                label: {name: mean_as_dict(e) for name, e in self._means_of(label).items()}
                 for label in self.labels
             },
             "ranks": {

@@ -56,10 +56,10 @@ class Comparison(Compared):
         ]
         return self.kind.convert_frame(pl.concat(frames))
 
-    def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
+    def _pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `per_user` in Polars, for a fixed number of users at a time."""
         for name, summary in self.summaries.items():
-            for piece in summary.pieces_by_user(size):
+            for piece in summary._pieces_by_user(size):
                 yield piece.select(pl.lit(name).alias("system"), pl.all())
 
     def by_segment(self, segments: object) -> Frame:
@@ -174,7 +174,7 @@ class Comparison(Compared):
         from rankmeter._results.citation import runs_text
 
         digits, intervals = check_digits(digits), check_flag("intervals", intervals)
-        rows, tested = self.mean_cells(digits), self.significance_note()
+        rows, tested = self._mean_cells(digits), self._significance_note()
         level = self.confidence if intervals else None
         ranks = [str(ranks) for ranks in self.rank_sets(self.labels[0]).values()]
         return Means(
@@ -182,7 +182,7 @@ class Comparison(Compared):
             rows,
             ranks,
             tested,
-            self.rank_note(),
+            self._rank_note(),
             self.notes,
             digits,
             level,
@@ -233,7 +233,7 @@ class Comparison(Compared):
         >>> found.best().rows()
         [('ann', 0.5, 1.0, 0.5)]
         """
-        return self.kind.convert_frame(self.moved_users(n, metric, system, against))
+        return self.kind.convert_frame(self._moved_users(n, metric, system, against))
 
     def best(
         self,
@@ -247,9 +247,9 @@ class Comparison(Compared):
 
         Parameters, columns and errors are those of `worst`.
         """
-        return self.kind.convert_frame(self.moved_users(n, metric, system, against, worst=False))
+        return self.kind.convert_frame(self._moved_users(n, metric, system, against, worst=False))
 
-    def moved_users(
+    def _moved_users(
         self,
         n: int | None = None,
         metric: str | None = None,
@@ -264,7 +264,7 @@ class Comparison(Compared):
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is computed over all lists at once: no user has one")
         limit = None if n is None else check_integer("n", n, least=1)
-        return most_moved_users(*self.paired(label, a, b), (f"{a} {label}", f"{b} {label}"), limit,
+        return most_moved_users(*self._paired(label, a, b), (f"{a} {label}", f"{b} {label}"), limit,
                      falling=worst == self.by_metric[label].increasing)  # fmt: skip
 
     def _choose_two_systems(
@@ -274,7 +274,7 @@ class Comparison(Compared):
         for option, name in (("system", system), ("against", rival)):
             if name is not None:
                 check_choice(option, name, self.systems)
-        d = self.verdict_on(label).difference or self[label][0]
+        d = self._verdict_on(label).difference or self[label][0]
         a, b = (d.b, d.a) if d.a == self.baseline else (d.a, d.b)
         system = system or (b if rival == a else a)
         usual = self.baseline if self.baseline not in ("", system) else (a if system == b else b)

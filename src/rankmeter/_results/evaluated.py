@@ -83,9 +83,9 @@ class Evaluated(Logged):
     @cached_property
     def values_by_user(self) -> pl.DataFrame:
         """`per_user` in Polars, with the column ``user``."""
-        return next(self.pieces_by_user(max(len(self.scores.users), 1)))
+        return next(self._pieces_by_user(max(len(self.scores.users), 1)))
 
-    def pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
+    def _pieces_by_user(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows of `values_by_user`, for a fixed number of users at a time."""
         size = check_integer("size", size, least=1)
         users = self.scores.users
@@ -132,7 +132,7 @@ class Evaluated(Logged):
         >>> result.by_group("side")["segment", "mean"].rows()
         [('head', 1.0), ('tail', 0.375), ('macro', 0.6875)]
         """
-        return self.kind.convert_frame(self.group_rows(self._choose_group(group)))
+        return self.kind.convert_frame(self._group_rows(self._choose_group(group)))
 
     def _choose_group(self, group: str | None) -> str:
         """Check the name of a grouping of users; None selects the only grouping."""
@@ -177,13 +177,13 @@ class Evaluated(Logged):
         ]
         rows = [
             [segment or "none", metric, *mean_cells(mean, low, high, n)]
-            for segment, metric, mean, low, high, _, n in self.group_rows(name).rows()
+            for segment, metric, mean, low, high, _, n in self._group_rows(name).rows()
         ]
         from rankmeter._results.tables import TextTable
 
         return TextTable(columns, rows, left=2)
 
-    def group_rows(self, name: str) -> pl.DataFrame:
+    def _group_rows(self, name: str) -> pl.DataFrame:
         """Means by segment for one grouping of users, and macro averages."""
         labels = labels_by_group(self)[name]
         return segment_means_frame(
@@ -192,7 +192,7 @@ class Evaluated(Logged):
 
     def _dict_content(self) -> dict[str, Any]:
         names = labels_by_group(self)
-        groups = {name: self.group_rows(name).to_dicts() for name in names}
+        groups = {name: self._group_rows(name).to_dicts() for name in names}
         return {
             "metrics": {
                 label: mean_as_dict(e)

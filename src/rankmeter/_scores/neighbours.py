@@ -64,7 +64,7 @@ def neighbours(
     Raises
     ------
     DataError
-        If queries or neighbours are missing, or a distance is no number.
+        If queries or neighbours are missing, or a distance is not a number.
     UsageError
         If an option is wrong.
 
@@ -128,7 +128,7 @@ def _rows(name: str, value: Any, least: int = 0) -> list[list[Any]]:
 
 
 def _plain(values: Any) -> Any:
-    """Python values of an array; texts are no lists."""
+    """Python values of an array; a text is not a list."""
     if isinstance(values, str | bytes | dict | set | frozenset):
         raise TypeError
     return values.tolist() if hasattr(values, "tolist") else values
