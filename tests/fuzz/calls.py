@@ -399,7 +399,7 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     **dict.fromkeys(["truth", "train"], _of("truth")), **dict.fromkeys(
     ["metrics", "metric", "text"], _some(*METRICS, "mrr", "ndcg@2", rm.NDCG, ["mrr", "recall@2"])),
     **dict.fromkeys(["assurance", "confidence", "difference", "differing", "exponent",
-    "fraction", "half_life", "margin", "power", "ratio", "sd", "damping", "days", "default"],
+    "fraction", "p", "half_life", "margin", "power", "ratio", "sd", "damping", "days", "default"],
     NUMBERS), **dict.fromkeys(["depth", "digits", "factors", "indent", "k", "max_k", "memory",
     "min_history", "n", "n_items", "n_per_user", "n_permutations", "n_tastes", "n_users",
     "neighbours", "resamples", "seed", "size", "step"], COUNTS),

@@ -12,7 +12,7 @@ import pytest
 import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._diff.diff import tau_ap
-from rankmeter.errors import DataError, UsageError
+from rankmeter.errors import DataError, UnknownMetricError, UsageError
 
 OLD = {"u1": [*"abcd"], "u2": [*"abcd"], "u3": [*"abcd"], "gone": ["a"]}
 NEW = {"u1": [*"abcd"], "u2": [*"badc"], "u3": [*"axyz"], "more": ["a"]}
@@ -147,6 +147,12 @@ def test_what_has_no_lists_in_common_is_refused(old, new, error, message):
 def test_options_are_checked(option):
     with pytest.raises(UsageError):
         rm.diff(OLD, NEW, **option)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", (), None])
+def test_another_metric_is_refused_with_those_there_are(metric):
+    with pytest.raises(UnknownMetricError, match="two lists have overlap, rbo, tau_ap, moved"):
+        rm.diff(OLD, NEW)[metric]
 
 
 def test_a_list_that_became_empty_is_undefined_and_first():

@@ -25,7 +25,7 @@ from rankmeter._results.evaluated import mean_cells
 from rankmeter._results.result import Logged, Result, mean_as_dict
 from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import level_text, number_text
-from rankmeter.errors import DuplicateError, RankmeterWarning, UsageError
+from rankmeter.errors import DuplicateError, RankmeterWarning, UnknownMetricError, UsageError
 from rankmeter.errors._calls import answers_calls
 from rankmeter.errors._checks import (
     Words,
@@ -98,6 +98,11 @@ class Diff(Logged):
 
     def __getitem__(self, metric: str) -> Estimate:
         """The mean of ``overlap``, ``rbo``, ``tau_ap`` or ``moved``."""
+        if not isinstance(metric, str) or metric not in self.estimates:
+            raise UnknownMetricError(
+                f"{brief(metric)} was not computed: two lists have {', '.join(SCALES)}",
+                allowed=(*SCALES,),
+            )
         return self.estimates[metric]
 
     def most_changed(self) -> pl.DataFrame:
