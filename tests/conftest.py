@@ -43,6 +43,7 @@ LATER = {
     "statistics/test_statsmodels.py": "other libraries",
     "results/test_chart_parts.py": "reports in a browser and in LaTeX",
     "results/test_charts.py": "reports in a browser and in LaTeX",
+    "results/test_desk.py": "reports in a browser and in LaTeX",
     "results/test_page_parts.py": "reports in a browser and in LaTeX",
     "results/test_paper.py": "reports in a browser and in LaTeX",
     "results/test_report.py": "reports in a browser and in LaTeX",

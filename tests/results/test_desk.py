@@ -205,6 +205,10 @@ class TestTexts:
             found.report(tmp_path / "page.html", queries=queries)
         assert [*tmp_path.iterdir()] == []
 
+    def test_titles_of_other_items_are_refused(self, tmp_path, found):
+        with pytest.raises(DataError, match="items= has no title of an item of the result"):
+            found.report(tmp_path / "page.html", items={"other": "title"})
+
 
 def changes(found, metric, a, b):
     """The users by change, those that lost most first, and both values."""

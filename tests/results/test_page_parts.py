@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from report_data import CSS, RANKINGS, TRAIN, TRUTH
 
 import rankmeter as rm
 from rankmeter._report import comparison_page, summary_page
+from rankmeter._report.desk import to_numbers
 from rankmeter._report.page import ROWS_ON_PAPER, _mark_line_breaks
 from rankmeter._report.sections import sections_of_page
 from rankmeter._report.summary_page import OWN
@@ -163,3 +165,7 @@ def test_the_links_and_the_sections_of_a_page_are_one_list():
     ]  # fmt: skip
     compared = sections_of_page({"differences": 1, "segments": {}}, {"curve": {}}, words)
     assert [section.block for section in compared] == ["means", "forest", "users"]
+
+
+def test_an_infinite_value_stays_one():
+    assert to_numbers(np.array([-np.inf, 0.25, np.inf])) == ["-Infinity", 0.25, "Infinity"]

@@ -20,7 +20,7 @@ import polars as pl
 from rankmeter._choices import Alignment
 from rankmeter._engine.memory import Source, Tables
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
-from rankmeter._report.texts import Texts, read_texts
+from rankmeter._report.texts import Texts, read_texts, refuse_other_ids
 from rankmeter._results.segments import users_by_segment
 from rankmeter.conventions._plan import MetricPlan
 from rankmeter.errors import RankmeterError, spell_out_hidden_characters
@@ -198,6 +198,7 @@ def _lists_of_users(
     items = pl.concat(parts)
     # Items of many lists have short codes.
     known = items.value_counts(sort=True)[items.name]
+    refuse_other_ids(desk.items, "items", known)
     codes = pl.DataFrame({"item": known, "code": np.arange(len(known))})
 
     def encode(column: pl.Series) -> list[int]:

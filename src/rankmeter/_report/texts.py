@@ -46,14 +46,21 @@ def read_texts(data: Any, option: Option, ids: pl.Series | None = None) -> Texts
         for key, text in zip(keys, texts, strict=True)
         if text is not None
     }
-    if ids is not None and not any(str(one) in by_id for one in ids.to_list()):
+    texts_by_id = Texts(by_id)
+    if ids is not None:
+        refuse_other_ids(texts_by_id, option, ids)
+    return texts_by_id
+
+
+def refuse_other_ids(texts: Texts, option: Option, ids: pl.Series) -> None:
+    """Refuse texts of which none is of one of the `ids`."""
+    if texts.by_id and not any(str(one) in texts.by_id for one in ids.to_list()):
         role, words = _WORDS[option]
         raise DataError(
             f"{option}= has no {words} of the result: it has the ids "
-            f"{', '.join(map(brief, [*by_id][:3]))}, the result has {role}s such as "
+            f"{', '.join(map(brief, [*texts.by_id][:3]))}, the result has {role}s such as "
             f"{', '.join(map(brief, ids.head(3).to_list()))}"
         )
-    return Texts(by_id)
 
 
 def _pairs(data: Any, option: Option) -> tuple[list[Any], list[Any]]:
