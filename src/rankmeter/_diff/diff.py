@@ -209,6 +209,17 @@ class Diff(Logged):
             "notes": list(self.notes),
         }
 
+    def conventions(self) -> list[str]:
+        """What a paper must say: down to which rank lists were compared, and how."""
+        where = f"lists down to rank {self.k}" if self.k else "whole lists"
+        return [f"{where}; rbo with persistence {self.p:g}"]
+
+    def _citation(self) -> str:
+        from rankmeter._results.citation import sentence_on_means
+
+        means = self.estimates
+        return sentence_on_means([*means], means.values(), self.confidence, self.conventions())
+
     def _numbers_to_log(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:
         return (((name,), e.numbers()) for name, e in self.estimates.items())
 

@@ -185,10 +185,8 @@ def compare_results(
         name: _with_checked_source(name, _mean_result(name, plan, runs))
         for name, runs in by_name.items()
     }
-    for name, caution in _label_cautions(summaries, settings.baseline).items():
-        warn(caution)
-        cautions = (*summaries[name].cautions, caution)
-        summaries[name] = replace(summaries[name], cautions=cautions)
+    if any(summary.fingerprints is not None for summary in summaries.values()):
+        annex("_stored.beside").warn_of_old_labels(summaries, settings.baseline)
     by_metric = values_by_metric(plan, by_run, len(population.users), places)
     found = compare_by_user(
         Comparison, plan, settings, Systems([*by_name], by_metric, population, lambda _: summaries),
@@ -200,24 +198,6 @@ def compare_results(
         return found
     bounded: Comparison = annex("_judge.holes").with_bounds_of_systems(found)
     return bounded
-
-
-def _label_cautions(summaries: Mapping[str, Summary], baseline: str | None) -> dict[str, str]:
-    """By system, the caution that it shows less than half of the judged items of the baseline."""
-    shown: dict[str, int] = {}
-    for name, summary in summaries.items():
-        known = summary.fingerprints
-        if known is not None and known.shown_items is not None:
-            shown[name] = known.shown_items
-    if baseline is None or baseline not in shown:
-        return {}
-    return {
-        name: f"the labels no longer describe the corpus: {shown[baseline]:,} judged items are in "
-        f"rankings of {baseline}, and {n:,} in those of {name}. If the ids of items changed, such "
-        "as those of chunks, label anew or map them with collapse="
-        for name, n in shown.items()
-        if 2 * n < shown[baseline]
-    }
 
 
 def _score_results(summaries: Mapping[str, Summary], plan: Plan) -> dict[str, UserValues]:

@@ -161,7 +161,7 @@ def compare(
     if results_by_name(systems) and truth is not None:
         reading = parse_engine(engine, memory)
         question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
-        if (evaluated := _evaluate_others(question, systems)) is not None:
+        if (evaluated := annex("_stored.beside").evaluate_others(question, systems)) is not None:
             asked = None if metrics is DEFAULT_METRICS else metrics
             return _compare_values(evaluated, results_by_name(evaluated), asked, settings)
     if (results := results_by_name(systems)) or stored:
@@ -174,33 +174,6 @@ def compare(
     reading = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
     return compare_question(question, systems, settings)
-
-
-def _evaluate_others(question: Question, systems: Mapping[str, object]) -> dict[str, object] | None:
-    """Evaluate the rankings next to results; None if all systems are results."""
-    from rankmeter._evaluation.evaluate import evaluate_question
-
-    results = results_by_name(systems)
-    if all(isinstance(run, Summary) for one in systems.values() for run in _list_runs(one)):
-        return None
-    first = next(iter(results.values()))
-    if question.metrics is DEFAULT_METRICS:
-        question = replace(question, metrics=[entry.label for entry in first.plan.metrics])
-    known = any(result.fingerprints is not None for result in results.values())
-
-    def evaluated(rankings: object) -> Summary:
-        result = evaluate_question(question, rankings)
-        return annex("_stored.file").with_fingerprints(result) if known else result
-
-    answers: dict[str, object] = {}
-    for name, system in systems.items():
-        runs = _list_runs(system)
-        if all(isinstance(run, Summary) for run in runs):
-            answers[name] = system
-            continue
-        several = [evaluated(run) for run in _split_runs(system, question.columns)]
-        answers[name] = several if len(several) > 1 else several[0]
-    return answers
 
 
 def _refuse_ranking_options(options: Mapping[str, Any]) -> None:
@@ -235,7 +208,7 @@ def compare_question(
         return compare_tables(tables, judged, plan, settings, runs=runs, side=side)
 
 
-def _list_runs(system: object) -> list[object]:
+def list_runs(system: object) -> list[object]:
     """Return the runs of a system as a list, of length 1 for a single run."""
     return [*system] if isinstance(system, list | tuple) else [system]
 
@@ -250,7 +223,7 @@ def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summar
     """Refuse rankings next to results or stored values."""
     for name, system in systems.items():
         if not all(
-            isinstance(run, Summary) or _holds_stored_values(run) for run in _list_runs(system)
+            isinstance(run, Summary) or _holds_stored_values(run) for run in list_runs(system)
         ):
             other = next(iter(results), "another system")
             raise UsageError(
@@ -266,7 +239,7 @@ def _compare_values(
     settings: Settings,
 ) -> Comparison:
     """Compare results of evaluations, and stored values of users; `results` are by run."""
-    runs = {str(name): _list_runs(system) for name, system in systems.items()}
+    runs = {str(name): list_runs(system) for name, system in systems.items()}
     evaluated = {name: [r for r in rs if isinstance(r, Summary)] for name, rs in runs.items()}
     plan = shared_plan(results, metrics) if results else None
     if plan is not None and evaluated == runs:
@@ -306,7 +279,7 @@ def _separate_runs(
     names: dict[str, list[str]] = {}
     columns = columns if isinstance(columns, Mapping) else None  # else refused where it is read
     for name, rankings in systems.items():
-        runs = _split_runs(rankings, columns)
+        runs = split_runs(rankings, columns)
         for number, run in enumerate(runs, 1):
             run_name = str(name) if len(runs) == 1 else f"{name}, run {number}"
             if run_name in flat:
@@ -316,7 +289,7 @@ def _separate_runs(
     return flat, names if len(flat) > len(names) else None
 
 
-def _split_runs(data: object, columns: Mapping[str, Any] | None) -> Sequence[object]:
+def split_runs(data: object, columns: Mapping[str, Any] | None) -> Sequence[object]:
     """The runs of a system: those in a list, unless it is a table; else the rankings alone."""
     if not isinstance(data, list | tuple):
         return [data]
