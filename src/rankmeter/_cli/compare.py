@@ -134,8 +134,7 @@ def _split_name_and_file(text: str) -> tuple[str, str] | tuple[()]:
 
 CONDITIONS = (
     "'new shown worse than prod on ndcg@10', 'new not shown within 1% of prod on ndcg@10' (a loss "
-    "of 1% cannot be ruled out; or 'within 0.005'), 'new not shown better than prod on ndcg@10'. "
-    "Either can be the file of a result, prod.result."
+    "of 1% cannot be ruled out; or 'within 0.005'), 'new not shown better than prod on ndcg@10'."
 )
 
 
@@ -143,8 +142,7 @@ command = Command(
     "compare",
     "Compare systems over one TRUTH: each SYSTEM is NAME=FILE, or NAME=FILE,FILE with several "
     "training runs of it; files alone, such as *.run, are named by their file names.\n\n"
-    "A SYSTEM can be the stored result of an evaluation (-o prod.result); if all are, there is no "
-    "TRUTH. Differences are paired: every system is measured on the same users.",
+    "All are measured on the same users. Stored results, x.result, need no TRUTH.",
     _run_command,
     [
         click.Argument(["truth"], type=click.Path()),
