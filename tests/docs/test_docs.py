@@ -337,3 +337,17 @@ def computed(pages):
     }.items():
         for number in numbers.split():
             assert f">{number}<" in pages[page].text, (page, number)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_page_has_a_line_to_copy_that_runs(name):
+    from rankmeter_docs.example import RANKING, truth_for
+    from rankmeter_docs.metric_pages import line, page
+    from rankmeter_docs.needs import SIDE
+
+    spec = METRICS[name]
+    call = line(spec)
+    assert f".. code-block:: python\n\n   {call}\n" in page(spec)
+    known = {"rankings": {"u": list(RANKING)}, "truth": {"u": truth_for(spec)}, **SIDE}
+
+    assert [*eval(call, {"rm": rm, **known})]

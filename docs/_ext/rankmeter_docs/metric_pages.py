@@ -107,6 +107,7 @@ def page(spec: Spec) -> str:
         "\n".join(doc["Extended Summary"]),
         facts(_facts(spec)),
         _formula(extra),
+        f".. code-block:: python\n\n   {line(spec)}",
         heading("On the example list", "-"),
         _on_the_list(spec),
         f"How the value of {code(_at(spec, K))} is computed ({code('result.show')}):",
@@ -160,6 +161,15 @@ def _formula(extra: dict[str, str]) -> str:
         extra.get("where", ""),
         extra.get("reading", ""),
     )
+
+
+def line(spec: Spec) -> str:
+    """The line that computes the metric, with names of the data that it needs."""
+    asked = needs(spec.name)
+    side = [name for name in inspect.signature(rm.evaluate).parameters if f"{name}=" in asked]
+    data = ["rankings", *["truth"] * ("ground truth" in asked)]
+    named = [f'metrics="{_at(spec, 10)}"', *(f"{name}={name}" for name in side)]
+    return f"rm.evaluate({', '.join([*data, *named])})"
 
 
 def _formula_of(spec: Spec, notes: str) -> tuple[str, dict[str, str]]:
