@@ -213,15 +213,6 @@ class Tables:
             self.truth.rows_of_user(user), systems, side_tables=self.side_tables, keep=True
         )
 
-    def select_users(self, users: pl.Series, system: str) -> Block:
-        """The data of some users under one system."""
-        return Block(
-            self.truth.rows_of_users(users),
-            {system: self.systems[system].rows_of_users(users)},
-            side_tables=self.side_tables,
-            keep=True,
-        )
-
     def run(self, plan: Plan) -> dict[str, UserValues]:
         """Score all blocks and merge the scores; see `Data.run`."""
         by_block = [block.score(plan) for block in self._aligned_blocks(plan)]

@@ -51,23 +51,13 @@ REMEDY = "evaluate both with the same options, or compare the rankings: rm.compa
 
 def read_stored_results(systems: Mapping[str, object]) -> Mapping[str, object]:
     """Read the files of results among systems and their runs."""
-
-    def is_stored(data: object) -> bool:
+    read: dict[str, object] = {}
+    for name, data in systems.items():
         runs = data if isinstance(data, list | tuple) else [data]
-        return (
-            bool(runs) and isinstance(runs[0], str | PathLike) and any(map(is_stored_result, runs))
-        )
-
-    def read(data: object) -> object:
-        return annex("_stored.file").load_result(data) if is_stored_result(data) else data
-
-    if not any(map(is_stored, systems.values())):
-        return systems
-    return {
-        name: [*map(read, data)] if isinstance(data, list | tuple) and is_stored(data)
-        else read(data)
-        for name, data in systems.items()
-    }  # fmt: skip
+        is_text = len(runs) and isinstance(runs[0], str | PathLike)
+        stored = is_text and any(map(is_stored_result, runs))
+        read[name] = annex("_stored.file").load_runs(data) if stored else data
+    return read
 
 
 def equalize_metric_names(systems: Mapping[str, object]) -> Mapping[str, object]:

@@ -14,6 +14,8 @@ from rankmeter._reading.by_user import to_series
 from rankmeter._reading.table import Table
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.estimates import Estimate
+from rankmeter._results.evaluated import bound_cells
+from rankmeter._results.tables import TextTable
 from rankmeter._results.wording import number_text
 from rankmeter.conventions._plan import MetricPlan
 from rankmeter.errors import UsageError
@@ -146,3 +148,14 @@ def _mask(side: Holes, labels: pl.DataFrame) -> BoolArray:
     mask = np.zeros(side.is_unjudged.size, dtype=bool)
     mask[found["index"].to_numpy()] = True
     return mask
+
+
+def bounds_table(found: Comparison) -> TextTable:
+    """The bounds of each mean of a comparison, and the share of unjudged items."""
+    rows = [
+        (name, label, number_text(e.mean), *bound_cells(e))
+        for (label, name), e in found.estimates.items()
+    ]
+    columns = ("system", "metric", "mean", "lowest", "highest", "unjudged")
+    remarks = dict.fromkeys(r for s in found.summaries.values() for r in s.remarks)
+    return TextTable(columns, rows, (*remarks,), left=2)

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from rankmeter._choices import Alignment
+from rankmeter._engine.block import Block
 from rankmeter._engine.memory import Source, Tables
 from rankmeter._evidence.hits import BoolArray, FloatArray, IntArray
 from rankmeter._report.texts import Texts, read_texts, refuse_other_ids
@@ -273,7 +274,13 @@ def _lists_in_alignment(desk: Desk, choices: Alignment, users: pl.Series) -> _Li
         data = source.open() if source is not None and source.lists else None
         if source is None or not isinstance(data, Tables):
             return None
-        block = data.select_users(users, source.system)
+        truth, rankings = data.truth, data.systems[source.system]
+        block = Block(
+            truth.rows_of_users(users),
+            {source.system: rankings.rows_of_users(users)},
+            side_tables=data.side_tables,
+            keep=True,
+        )
         aligned = block.align_system(source.system, choices, None, with_names=True)
         if aligned.lists is None or block.tables is None:
             return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
+from rankmeter._annexes import annex
 from rankmeter._choices import Setting
 from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import FloatArray
@@ -25,7 +26,6 @@ from rankmeter._results.differences import (
     segment_notes,
 )
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.evaluated import bound_cells
 from rankmeter._results.reread import refuse_without_ranks
 from rankmeter._results.result import Logged, check_digits, mean_as_dict
 from rankmeter._results.settings import Values
@@ -316,13 +316,8 @@ class Compared(Logged):
         """
         if not self.plan.has_bounds:
             raise UsageError("there are no bounds: pass unjudged='bounds'")
-        rows = [
-            (name, label, number_text(e.mean), *bound_cells(e))
-            for (label, name), e in self.estimates.items()
-        ]
-        columns = ("system", "metric", "mean", "lowest", "highest", "unjudged")
-        remarks = dict.fromkeys(r for s in self.summaries.values() for r in s.remarks)
-        return TextTable(columns, rows, (*remarks,), left=2)
+        table: TextTable = annex("_judge.holes").bounds_table(self)
+        return table
 
     def bars(self) -> Bars:
         """The intervals of the means on the first metric."""

@@ -20,7 +20,7 @@ from rankmeter._choices import SETTINGS, Alignment, Averaging, check_choice
 from rankmeter._engine.memory import Tables
 from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import FloatArray, IntArray
-from rankmeter._files import RESULT, is_result_name, open_replacement
+from rankmeter._files import RESULT, is_result_name, is_stored_result, open_replacement
 from rankmeter._rankings.align import Facts
 from rankmeter._rankings.pairs import Refused
 from rankmeter._reading.by_user import IdSeries
@@ -299,6 +299,13 @@ def load_result(path: str | PathLike[str]) -> Summary:
             f"{path} is damaged, or no result that rankmeter stored: write it again, rankmeter "
             "evaluate … -o FILE.result or result.save(path)"
         ) from error
+
+
+def load_runs(data: Any) -> Any:
+    """Load the file of a result, or those among the runs of a system."""
+    if isinstance(data, list | tuple):
+        return [*map(load_runs, data)]
+    return load_result(data) if is_stored_result(data) else data
 
 
 def _check_version(content: Any, path: object) -> None:
