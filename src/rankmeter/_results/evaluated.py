@@ -46,13 +46,6 @@ class Fingerprints(NamedTuple):
     shown_items: int | None = None
     """The judged items that are in some ranking."""
 
-    @property
-    def shown_share(self) -> float | None:
-        """The share of the judged items that anybody was shown."""
-        if self.shown_items is None or not self.judged_items:
-            return None
-        return self.shown_items / self.judged_items
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluated(Logged):
