@@ -288,7 +288,7 @@ def load_result(path: str | PathLike[str]) -> Summary:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankmeterWarning)
             return _build_result(content, arrays)
-    except (FileFormatError, NotEnoughMemoryError, UnknownMetricError):
+    except (FileFormatError, NotEnoughMemoryError, UsageError):  # such as in a forked child
         raise
     except (
         zipfile.BadZipFile, zlib.error, RankmeterError, pl.exceptions.PolarsError, KeyError,
@@ -330,7 +330,12 @@ def _read_array(data: bytes, type: str, shape: list[int]) -> np.ndarray[Any, Any
 
 
 def _build_result(content: Mapping[str, Any], arrays: Arrays) -> Summary:
-    plan = _build_plan(content["plan"])
+    try:
+        plan = _build_plan(content["plan"])
+    except UnknownMetricError:
+        raise
+    except UsageError as error:
+        raise ValueError("another plan") from error
     n = len(arrays["matrix"])
     labels = tuple(content["labels"])
     if arrays["matrix"].shape != (n, len(labels)) or not {e.label for e in plan.metrics} <= {
