@@ -52,6 +52,6 @@ command = Command(
     example=(
         "rankmeter compare truth.csv old=old.csv new=new.csv --report report.html\n"
         "rankmeter cite --read report.html --form latex\n"
-        "rankmeter cite --form bibtex >> references.bib"
+        "rankmeter cite --form bibtex"
     ),
 )
