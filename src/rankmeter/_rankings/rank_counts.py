@@ -32,7 +32,7 @@ class RankCounts(Parallel):
         The code of each judged item.
     """
 
-    arrays = ("user", "gain", "above", "equal", "before", "item")
+    arrays: ClassVar[tuple[str, ...]] = ("user", "gain", "above", "equal", "before", "item")
     user: IntArray
     gain: FloatArray
     above: IntArray
