@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class RankCounts(Parallel):
         The code of each judged item.
     """
 
-    arrays = ("user", "gain", "above", "equal", "before", "item")
+    arrays: ClassVar[tuple[str, ...]] = ("user", "gain", "above", "equal", "before", "item")
     user: IntArray
     gain: FloatArray
     above: IntArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import polars as pl
 
@@ -423,10 +423,12 @@ class ValueComparison(Comparison):
         """Columns system, user, metric, seed, value; a frame as those of the values."""
         return self.kind.convert_frame(self.values)
 
-    by_segment = UnavailableMethod("pass segments= to rm.compare_values, or to rm.compare")
-    curve = UnavailableMethod(NEEDS)
-    report = UnavailableMethod(NEEDS)
-    show = UnavailableMethod(NEEDS)
+    by_segment: ClassVar[Any] = UnavailableMethod(
+        "pass segments= to rm.compare_values, or to rm.compare"
+    )
+    curve: ClassVar[Any] = UnavailableMethod(NEEDS)
+    report: ClassVar[Any] = UnavailableMethod(NEEDS)
+    show: ClassVar[Any] = UnavailableMethod(NEEDS)
 
     def _notes_after_test_and_dropped(self) -> tuple[list[str], list[str]]:
         lower = [f"{name}: lower is better" for name, up in self.increasing.items() if not up]

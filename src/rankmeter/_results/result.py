@@ -8,7 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -122,10 +122,12 @@ class UnavailableMethod:
 class Result(ABC):
     """Base class of results; a subclass provides the table, the content and the frame."""
 
-    plot = UnavailableMethod("this kind of result has no chart")
-    show = UnavailableMethod("this kind of result is about no user, or is shown as it is")
-    log = UnavailableMethod("it has no means to write")
-    report = UnavailableMethod("only evaluations and comparisons write a page")
+    plot: ClassVar[Any] = UnavailableMethod("this kind of result has no chart")
+    show: ClassVar[Any] = UnavailableMethod(
+        "this kind of result is about no user, or is shown as it is"
+    )
+    log: ClassVar[Any] = UnavailableMethod("it has no means to write")
+    report: ClassVar[Any] = UnavailableMethod("only evaluations and comparisons write a page")
 
     def __init_subclass__(cls) -> None:
         answer_calls_of(cls)

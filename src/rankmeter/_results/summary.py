@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -71,7 +71,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         Of a stored result, those of its ground truth and its lists.
     """
 
-    best = UnavailableMethod("the means of perfect rankings are called `perfect`")
+    best: ClassVar[Any] = UnavailableMethod("the means of perfect rankings are called `perfect`")
 
     def __getitem__(self, metric: str) -> Estimate:
         if isinstance(metric, str) and metric in self.estimates:

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from rankmeter._choices import Input
 from rankmeter._engine.counted import refuse_unknown_candidates
-from rankmeter._evidence.hits import IntArray
+from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._rankings.kind import RankingKind
 from rankmeter._rankings.own_truth import NOT_COMPARABLE
 from rankmeter._rankings.queries import CountedRows, Queries
@@ -91,8 +92,11 @@ class Scores(RankingKind):
         exclude: Any = None,
         candidates: Any = None,
     ) -> None:
-        self.matrix, self.users, self.items = matrix, users, items
-        self.exclude, self.candidates = exclude, candidates
+        self.matrix: Any = matrix
+        self.users: Any = users
+        self.items: Any = items
+        self.exclude: Any = exclude
+        self.candidates: Any = candidates
 
     def __repr__(self) -> str:
         shape = getattr(self.matrix, "shape", None)
@@ -137,7 +141,8 @@ class _CountedQueries(RankingKind):
     """Queries with one true item each; the counts at this item are known, other items are not."""
 
     def __init__(self, queries: Queries, users: Any) -> None:
-        self.queries, self._facts = queries, Counter[str]()
+        self.queries: Queries = queries
+        self._facts = Counter[str]()
         self.users: Ids = IdSeries(_check_distinct_ids(users, queries.n, self._facts))
 
     def __repr__(self) -> str:
@@ -211,10 +216,11 @@ class Sampled(_CountedQueries):
     1.5
     """
 
-    data = "samples"
+    data: ClassVar[Input] = "samples"
 
     def __init__(self, positives: Any, negatives: Any, *, users: Any = None) -> None:
-        self.positives, self.negatives = _load_if_path(positives), _load_if_path(negatives)
+        self.positives: Any = _load_if_path(positives)
+        self.negatives: Any = _load_if_path(negatives)
         super().__init__(count_samples(self.positives, self.negatives, CountRequest()), users)
 
     def check_beside(self, others: Iterable[RankingKind]) -> None:
@@ -274,7 +280,7 @@ class Ranks(_CountedQueries):
     0.1875
     """
 
-    data = "ranks"
+    data: ClassVar[Input] = "ranks"
 
     def __init__(
         self, ranks: Any, *, candidates: Any = None, upper: Any = None, users: Any = None
@@ -327,7 +333,7 @@ class Grades(RankingKind):
     (0.6667, 0.75)
     """
 
-    data = "grades"
+    data: ClassVar[Input] = "grades"
     judges_all: ClassVar[bool] = True
     """Whether items that are not relevant are judged."""
 
@@ -336,13 +342,13 @@ class Grades(RankingKind):
             "lists", "the gains of the items of each user, such as [[0, 0, 1]]", lists, users
         )
         gains = [_check_row_gains(row, gain) for row, gain in enumerate(rows)]
-        self.lengths = np.array([gain.size for gain in gains], dtype=np.int64)
-        self.gains = np.concatenate([*gains, np.zeros(0)])
-        self.users = _check_distinct_ids(users, self.lengths.size, Counter())
-        self.row = np.repeat(np.arange(self.lengths.size), self.lengths)
-        self.listed = np.bincount(self.row[self.gains > 0], minlength=self.lengths.size)
-        self.is_complete = n_relevant is not None
-        self.n_relevant = _check_n_relevant(n_relevant, self.listed)
+        self.lengths: IntArray = np.array([gain.size for gain in gains], dtype=np.int64)
+        self.gains: FloatArray = np.concatenate([*gains, np.zeros(0)])
+        self.users: pl.Series = _check_distinct_ids(users, self.lengths.size, Counter())
+        self.row: IntArray = np.repeat(np.arange(self.lengths.size), self.lengths)
+        self.listed: IntArray = np.bincount(self.row[self.gains > 0], minlength=self.lengths.size)
+        self.is_complete: bool = n_relevant is not None
+        self.n_relevant: IntArray = _check_n_relevant(n_relevant, self.listed)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} of {counted(self.lengths.size, 'list')}"

@@ -399,7 +399,10 @@ class Plan(Setting):
             lines.append(f"{name}: {entry.spec.title}{text}")
         return "\n".join([*lines, *self.notes])
 
-    __repr__ = __str__ = describe
+    def __str__(self) -> str:
+        return self.describe()
+
+    __repr__ = __str__
 
 
 def _matches_entry(metric: Metric, entry: MetricPlan) -> bool:

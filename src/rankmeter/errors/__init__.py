@@ -134,7 +134,8 @@ class UsageError(RankmeterError, ValueError):
 class UnknownMetricError(UsageError, KeyError):
     """An unknown metric name, or a metric that a result does not have."""
 
-    __str__ = Exception.__str__  # that of KeyError shows the repr
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # that of KeyError shows the repr
 
 
 class DataError(RankmeterError, ValueError):

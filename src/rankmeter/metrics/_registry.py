@@ -112,7 +112,7 @@ class Example:
     """
 
     def __init__(self, value: Any, *further_values: Any) -> None:
-        self.values = (value, *further_values)
+        self.values: tuple[Any, ...] = (value, *further_values)
 
 
 ANY_SHARED = (*SHARED_RANKS, "@k")

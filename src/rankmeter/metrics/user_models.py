@@ -27,7 +27,7 @@ READ = 1_000
 """Items that a reader looks at if nothing stops the reading before, as in cwl_eval."""
 _USERS_AT_ONCE = 1_024
 TARGET, PERSISTENCE, SCALE = 1.0, 0.9, 224.0
-ACTS = {
+ACTS: dict[str, tuple[str, ...]] = {
     "target": ("inst", "insq", "bpm", "nerr11"), "p": ("nerr10", "rbp"), "scale": ("tbg", "u"),
 }  # fmt: skip
 """The models on which each option acts."""
