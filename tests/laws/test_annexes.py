@@ -19,7 +19,17 @@ pytestmark = pytest.mark.once
 if missing_annexes():
     pytest.skip("holds where nothing was taken out", allow_module_level=True)
 
-UNASKED = {"across", "adapters", "audit", "diff", "command_line", "splits", "testing", "trec_eval"}
+UNASKED = {
+    "across",
+    "adapters",
+    "audit",
+    "command_line",
+    "diff",
+    "published",
+    "splits",
+    "testing",
+    "trec_eval",
+}
 """The annexes above the core, for which it does not ask."""
 
 

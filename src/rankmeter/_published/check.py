@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -93,6 +94,9 @@ class MeanCheck:
             f"A mean{name} of {self.mean:g} is not possible with {self.n:,} users: the nearest "
             f"{'are' if len(near) > 1 else 'is'} {' and '.join(near)}."
         )
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(line)}</p>" for line in str(self).splitlines())
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as plain values."""
