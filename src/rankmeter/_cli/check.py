@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._options import build_options, given_options
 from rankmeter._cli._output import json_option, print_result
