@@ -128,6 +128,8 @@ def test_the_answer_is_a_sentence_and_the_command_gives_it():
         found.items()
         >= rm.check_mean("0.350", n=300, against="0.340", metric="hr@10").to_dict().items()
     )
+    assert "--n" in rankmeter("check", "--mean", "0.5").err
+    assert "_empty" not in rankmeter("check", "--help").out
     text = str(rm.check_mean("0.3481", n=300, metric="hr@10"))
     assert text.endswith("not possible with 300 users: the nearest are 0.346667 and 0.350000.")
     assert "No values of 3 users have the mean 0.4." in str(

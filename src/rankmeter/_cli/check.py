@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from rankmeter._cli._command import Command, CommandOption
 from rankmeter._cli._options import build_options, given_options
 from rankmeter._cli._output import json_option, print_result
 from rankmeter._published.check import check_mean
 
 
-def _run_command(mean: str, against: str | None, as_json: bool, **choices: Any) -> None:
-    found = check_mean(mean, against=against, **given_options(choices))
+def _run_command(mean: str, n: int, against: str | None, as_json: bool, **choices: Any) -> None:
+    found = check_mean(mean, n=n, against=against, **given_options(choices))
     print_result(found.to_dict(), str(found), as_json=as_json)
 
 
@@ -28,13 +30,14 @@ command = Command(
             required=True,
             metavar="NUMBER",
         ),
+        CommandOption("--n", "Users.", type=click.INT, required=True),
         CommandOption(
             "--against",
             "The mean of another system for the same users.",
             metavar="NUMBER",
         ),
         json_option(),
-        *build_options({"check": check_mean}, group="Options", without=("against",)),
+        *build_options({"check": check_mean}, group="Options", without=("n", "against")),
     ],
     example="rankmeter check --n 300 --mean 0.35 --against 0.34 --metric hr@10",
 )
