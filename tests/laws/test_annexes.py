@@ -20,16 +20,9 @@ if missing_annexes():
     pytest.skip("holds where nothing was taken out", allow_module_level=True)
 
 UNASKED = {
-    "across",
-    "adapters",
-    "audit",
-    "command_line",
-    "diff",
-    "published",
-    "splits",
-    "testing",
+    "across", "adapters", "audit", "command_line", "diff", "published", "splits", "testing",
     "trec_eval",
-}
+}  # fmt: skip
 """The annexes above the core, for which it does not ask."""
 
 

@@ -81,7 +81,7 @@ class TestPublic:
         said = ("compare", "truth.csv", "A=a1.csv,a2.csv", "B=b,1.csv", "-m", "rr")
         done = rankmeter(*said, "--relevant", ">0", "--details")
         assert done.code == 0
-        assert "2 training runs of A, 1 training run of B" in done.out
+        assert "2 training runs of A; 1 training run of B" in done.out
         assert "of the variance is between" in done.out
         done = rankmeter("compare-values", "A=v a1.csv,v a2.csv", "B=v b,1.csv", "--details")
         assert "users × runs" in done.out

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rankmeter._evaluation.evaluate import evaluate_question
-from rankmeter._evaluation.question import Question, results_by_name
+from rankmeter._evaluation.question import DEFAULT_METRICS, Question, results_by_name
 from rankmeter._evaluation.systems import list_runs, split_runs
 from rankmeter._results.summary import Summary
 from rankmeter._stored.file import with_fingerprints
 from rankmeter.errors._caution import warn
-from rankmeter.metrics import DEFAULT_METRICS
 
 
 def evaluate_others(question: Question, systems: Mapping[str, object]) -> dict[str, object] | None:
