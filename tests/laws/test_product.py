@@ -85,7 +85,7 @@ def test_every_value_of_a_choice_is_tried_or_cannot_break_a_law():
         "duplicates",  # unchecked is error
         "judgements",  # last is the order of the rows
         "bad_scores", "no_overlap",  # of data that have no value
-        "unjudged",  # bounds are beside a value, which they do not change
+        "unjudged",  # bounds do not change the value next to them
     }  # fmt: skip
 
 

@@ -140,7 +140,7 @@ SEEDS = [lists(1), lists(2), {u: lists(1 + u % 2)[u] for u in TRUTH}]
     ("options", "said"),
     [
         ({}, "convention rankmeter: a gain above 0 is relevant"),
-        ({"like": "ranx"}, "convention ranx: a gain of at least 1 is relevant"),
+        ({"like": "ranx"}, "convention ranx 0.3.21: a gain of at least 1 is relevant"),
         ({"ties": "expected"}, "convention rankmeter with ties=expected: a gain above 0 is"),
         ({"relevant": ">=1"}, "convention rankmeter: a gain of at least 1 is relevant"),
     ],

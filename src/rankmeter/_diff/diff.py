@@ -210,7 +210,7 @@ class Diff(Logged):
         }
 
     def conventions(self) -> list[str]:
-        """What a paper must say: down to which rank lists were compared, and how."""
+        """The depth of the comparison and its options, for a paper."""
         where = f"lists down to rank {self.k}" if self.k else "whole lists"
         return [f"{where}; rbo with persistence {self.p:g}"]
 

@@ -186,7 +186,7 @@ def compare_results(
         for name, runs in by_name.items()
     }
     if any(summary.fingerprints is not None for summary in summaries.values()):
-        annex("_stored.beside").warn_of_old_labels(summaries, settings.baseline)
+        annex("_stored.systems").warn_of_old_labels(summaries, settings.baseline)
     by_metric = values_by_metric(plan, by_run, len(population.users), places)
     found = compare_by_user(
         Comparison, plan, settings, Systems([*by_name], by_metric, population, lambda _: summaries),

@@ -161,7 +161,7 @@ def compare(
     if results_by_name(systems) and truth is not None:
         reading = parse_engine(engine, memory)
         question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
-        if (evaluated := annex("_stored.beside").evaluate_others(question, systems)) is not None:
+        if (evaluated := annex("_stored.systems").evaluate_others(question, systems)) is not None:
             asked = None if metrics is DEFAULT_METRICS else metrics
             return _compare_values(evaluated, results_by_name(evaluated), asked, settings)
     if (results := results_by_name(systems)) or stored:

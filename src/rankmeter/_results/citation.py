@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rankmeter._choices import RELEVANCE, format_value
 from rankmeter._results.estimates import Estimate
@@ -12,6 +12,10 @@ from rankmeter._results.wording import level_text
 from rankmeter._version import __version__
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors._checks import check_choice, count_users, counted, words_in_use
+
+if TYPE_CHECKING:
+    from rankmeter._results.compared import Compared
+    from rankmeter._results.evaluated import Evaluated
 
 CitationForm: TypeAlias = Literal["text", "latex", "bibtex"]
 FORMS: tuple[CitationForm, ...] = ("text", "latex", "bibtex")
@@ -64,16 +68,16 @@ def sentence_on_means(
     return f"{start} over {_users(means)}, with {level_text(confidence)} intervals."
 
 
-def sentence_on_tests(
-    systems: Sequence[str], baseline: str, how: str, runs: Mapping[str, int]
-) -> str:
-    """``The 2 systems were compared in pairs (randomization, holm over …).``."""
-    n = len(systems)
+def sentence_on_comparison(found: Compared, how: str) -> str:
+    """``… The 2 systems were compared in pairs (randomization, holm over …).``."""
+    n, baseline, runs = len(found.systems), found.baseline, found.settings["runs"]
     text = f"The {counted(n, 'system')} were compared in pairs"
     if baseline:
         text = f"{counted(n - 1, 'system')} {'was' if n == 2 else 'were'} compared with {baseline}"
     trained = f"; {runs_text(runs)}" if runs else ""
-    return f"{text} on the same {words_in_use().users} ({how}{trained})."
+    means = found.estimates.values()
+    first = sentence_on_means(found.labels, means, found.confidence, found.conventions())
+    return f"{first} {text} on the same {words_in_use().users} ({how}{trained})."
 
 
 def runs_text(runs: Mapping[str, int]) -> str:
@@ -88,7 +92,15 @@ def runs_text(runs: Mapping[str, int]) -> str:
     )
 
 
-def convention_text(plan: Plan, relevant: str) -> str:
+def conventions_of(plan: object, summaries: Iterable[Evaluated]) -> list[str]:
+    """What a paper must say of the convention; empty for values from elsewhere."""
+    if not isinstance(plan, Plan):
+        return []
+    relevant = next(iter(summaries)).facts()["relevant"]
+    return [_convention_text(plan, relevant), *plan.notes]
+
+
+def _convention_text(plan: Plan, relevant: str) -> str:
     """The convention, the options that differ from it, and what is relevant.
 
     ``convention ranx with ties=expected: a gain of at least 1 is relevant``
@@ -100,7 +112,7 @@ def convention_text(plan: Plan, relevant: str) -> str:
         kept = {n: v for n, v in options.items() if n not in ("like", *RELEVANCE)}
         named = ", ".join(f"{name}={format_value(value)}" for name, value in kept.items())
         changed = f" with {named}" if named else ""
-    return f"convention {plan.convention}{changed}: {relevant}"
+    return f"convention {plan.convention_and_version}{changed}: {relevant}"
 
 
 def _names(labels: Sequence[str]) -> str:

@@ -396,20 +396,14 @@ class Compared(Logged):
 
     def conventions(self) -> list[str]:
         """What a paper must say of the convention; empty for values from elsewhere."""
-        from rankmeter._results.citation import convention_text
+        from rankmeter._results.citation import conventions_of
 
-        if not isinstance(self.plan, Plan):
-            return []
-        relevant = next(iter(self.summaries.values())).facts()["relevant"]
-        return [convention_text(self.plan, relevant), *self.plan.notes]
+        return conventions_of(self.plan, self.summaries.values())
 
     def _citation(self) -> str:
-        from rankmeter._results.citation import sentence_on_means, sentence_on_tests
+        from rankmeter._results.citation import sentence_on_comparison
 
-        means, how = self.estimates.values(), self._how_tested()
-        first = sentence_on_means(self.labels, means, self.confidence, self.conventions())
-        runs = self.settings["runs"]
-        return f"{first} {sentence_on_tests(self.systems, self.baseline, how, runs)}"
+        return sentence_on_comparison(self, self._how_tested())
 
     def _legend(self, marks: str = "letters: the") -> list[str]:
         """What the `marks` of pairs and the ranks of `table` mean."""

@@ -234,9 +234,9 @@ class Evaluated(Logged):
 
     def conventions(self) -> list[str]:
         """What a paper must say of the convention."""
-        from rankmeter._results.citation import convention_text
+        from rankmeter._results.citation import conventions_of
 
-        return [convention_text(self.plan, self.facts()["relevant"]), *self.plan.notes]
+        return conventions_of(self.plan, [self])
 
     def _citation(self) -> str:
         from rankmeter._results.citation import sentence_on_means

@@ -172,8 +172,7 @@ def notes_on_means(plan: Plan, facts: Mapping[str, Facts]) -> list[str]:
     ``svd, knn: 40 users have no ranking and count as empty rankings``
     """
     relevant = next(iter(facts.values()))["relevant"]
-    name = plan.convention.replace(plan.tool, f"{plan.tool} {plan.version}".rstrip(), 1)
-    convention = f"convention {name}: {relevant}"
+    convention = f"convention {plan.convention_and_version}: {relevant}"
     wholes = [entry.label for entry in plan.metrics if entry.spec.whole]
     together = [Detail("computed over all lists at once: " + ", ".join(wholes))] if wholes else []
     metrics_by_note = _names_by_fact(

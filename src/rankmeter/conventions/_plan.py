@@ -246,6 +246,10 @@ class Plan(Setting):
         return load_convention(self.tool).version
 
     @property
+    def convention_and_version(self) -> str:
+        return self.convention.replace(self.tool, f"{self.tool} {self.version}".rstrip(), 1)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Warnings about agreement with the tool, and notes on how the side data were read."""
         tool = load_convention(self.tool)

@@ -1,4 +1,4 @@
-"""Stored results beside other systems: rankings that are measured as they were, and old labels."""
+"""Stored results next to other systems: rankings that are measured as they were; old labels."""
 
 from __future__ import annotations
 
