@@ -64,7 +64,7 @@ def test_the_law_holds_under_every_two_levels(name):
             checked += one.checked
             broken += [violation for violation in one.found if not violation.is_excepted]
     assert not broken, summed_up(broken)
-    assert checked > 2_000
+    assert checked > 1_000, "the design has few cells of this law: it proves little"
 
 
 def test_every_two_levels_that_can_be_together_are():
