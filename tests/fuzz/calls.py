@@ -399,12 +399,13 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     **dict.fromkeys(["truth", "train"], _of("truth")), **dict.fromkeys(
     ["metrics", "metric", "text"], _some(*METRICS, "mrr", "ndcg@2", rm.NDCG, ["mrr", "recall@2"])),
     **dict.fromkeys(["assurance", "confidence", "difference", "differing", "exponent",
-    "fraction", "p", "half_life", "margin", "power", "ratio", "sd", "damping", "days", "default"],
+    "fraction", "p", "half_life", "margin", "mean", "uneven", "power", "ratio", "sd",
+    "damping", "days", "default"],
     NUMBERS), **dict.fromkeys(["depth", "digits", "factors", "indent", "k", "max_k", "memory",
     "min_history", "n", "n_items", "n_per_user", "n_permutations", "n_tastes", "n_users",
-    "neighbours", "resamples", "seed", "size", "step"], COUNTS),
+    "neighbours", "resamples", "seed", "step"], COUNTS),
     **dict.fromkeys(["bugs", "exclude_seen", "intervals", "per_user", "target_ids",
-    "same_users"], FLAGS), "differences": _some(None, ()),
+    "same_users", "interactive", "relative"], FLAGS), "differences": _some(None, ()),
     "targets": _some("all", "first", "last", "random"), "validation": _some(None, 0.5, 1),
     "rule": _some("before:#", "regex:(.)", {"a": "b"}, "x", 1, None),
     **dict.fromkeys(
@@ -429,6 +430,10 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     None, [*"abcde"], [*range(5)], pd.Series([*"abcde"]), {"a": 0, "b": 9}, ["a", "a"]),
     "estimator": lambda _: _Estimator(), "exclude": lambda world: world.draw.choice(
     [*WORDS["exclude"], [[0]] * N, np.zeros((N, M), bool), sp.csr_matrix((N, M)), [[9]]]),
+    **dict.fromkeys(["exact", "found"], _some(
+    [[1, 2], [0, 1]], [[2, -1], [1, 5]], np.array([[0.1, 0.2], [0.3, np.nan]]), [[]], None)),
+    "ids": _some(None, [[1, 2], [0, 1]], [[1]]), "form": _some("text", "latex", "bibtex"),
+    "queries": _some(None, {"a": "text"}, {"nobody": "text"}, 1),
     "family": _some("metric", "all", "none"),
     "filters": lambda world: world.draw.choice([(), _triples(world), [_triples(world)] * 2]),
     "first": CELLS, "second": _targets, "interval": _some("wilson", "t", "bca"),

@@ -214,7 +214,8 @@ ARGUMENTS = {
 APART = {"report", "save", "from_bytes", "from_state", "all_reduce"}
 """Verbs that write a file or belong to another function, which `rest` calls."""
 OF_MODULES = {"metric", "accumulator", "evaluate_scores", "evaluate_ranks", "link_queries"} | {
-    "adjust", "load_result", "compute_metrics", "scorer", "group_metric", "grouped",
+    "adjust", "check_mean", "load_result", "neighbours", "compute_metrics",
+    "scorer", "group_metric", "grouped",
 }  # fmt: skip
 """Public functions that `rest` calls."""
 
@@ -294,7 +295,8 @@ def doors(here):
         for verb in dir(type(result)):
             if not verb.startswith("_") and verb not in APART:
                 yield f"{name}.{verb}", False, lambda x=result, v=verb: used(x, v)
-        yield f"{name} printed", True, lambda x=result: (repr(x), str(x))
+        must = name != "Diff"  # it sorts frames
+        yield f"{name} printed", must, lambda x=result: (repr(x), str(x))
     yield from rest(here)
 
 

@@ -381,7 +381,11 @@ def test_lists_that_somebody_changes_are_refused():
 
 def test_narrow_integers_do_not_overflow():
     ratings = rm.datasets.synthetic(
-        n_users=np.int8(3), n_items=np.int8(100), n_per_user=np.int8(50), n_tastes=np.int8(2)
+        n_users=np.int8(3),
+        n_items=np.int8(100),
+        n_per_user=np.int8(50),
+        n_tastes=np.int8(2),
+        uneven=0,
     )
     assert ratings.height == 150
     assert [piece.height for piece in RESULT._pieces_by_user(np.int8(2))] == [2, 1]

@@ -133,7 +133,7 @@ class TestVerdict:
     def test_a_turned_difference_is_that_of_the_turned_comparison(self):
         one = rm.compare({n: SYSTEMS[n] for n in ("one", "two")}, TRUTH, "rr", test="t")
         other = rm.compare({n: SYSTEMS[n] for n in ("two", "one")}, TRUTH, "rr", test="t")
-        a, b = one._verdict_on("rr").difference, other.verdict_on("rr").difference
+        a, b = one._verdict_on("rr").difference, other._verdict_on("rr").difference
         for name in ("a", "b", "mean_a", "difference", "low", "high", "p", "statistic", "d_z",
                      "wins", "losses", "gain"):  # fmt: skip
             assert getattr(a, name) == pytest.approx(getattr(b, name)), name

@@ -128,7 +128,7 @@ class TestContent:
         monkeypatch.setattr("rankmeter._report.desk.MAX_PLACES", 9 * 60)
         desk = content(page_of(found))
         assert (desk["n_users"], len(desk["users"]), len(desk["listed"])) == (N, 30, 9)
-        users, x, y = found.paired("ndcg@10", *desk["pair"])
+        users, x, y = found._paired("ndcg@10", *desk["pair"])
         ranked = [user for _, user in sorted(zip(x - y, users, strict=True))]
         assert {*ranked[:8], *ranked[-8:]} <= {*desk["users"]}
         assert {*ranked[:3], *ranked[-3:]} <= {desk["users"][user] for user in desk["listed"]}
@@ -212,7 +212,7 @@ class TestTexts:
 
 def changes(found, metric, a, b):
     """The users by change, those that lost most first, and both values."""
-    users, x, y = found.paired(metric, a, b)
+    users, x, y = found._paired(metric, a, b)
     rows = zip(users.to_list(), x.tolist(), y.tolist(), strict=True)
     return sorted(rows, key=lambda row: row[1] - row[2])
 

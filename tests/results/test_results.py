@@ -196,7 +196,9 @@ def sums():
     ],
 )
 def test_results_of_different_questions_are_refused(other, words):
-    with pytest.raises(UsageError, match=f"A and B do not answer the same question: {words}"):
+    with pytest.raises(
+        UsageError, match=f"A and B do not answer the same question( \\(.*\\))?: {words}"
+    ):
         rm.compare({"A": small(), "B": other()})
 
 
@@ -209,7 +211,6 @@ def test_one_name_with_two_conventions_is_refused_by_compare_values_too():
     ("systems", "options", "words"),
     [
         ({"A": small(), "B": LISTS}, {}, "B is rankings, and A is a result: evaluate B, too"),
-        ({"A": LISTS, "B": small()}, {"truth": SMALL}, "A is rankings, and B is a result"),
         ({"A": small(), "B": small()}, {"truth": SMALL}, "`truth` acts on rankings, and results"),
         ({"A": small(), "B": small()}, {"like": "ranx"}, "`like` acts on rankings"),
         ({"A": small(), "B": small()}, {"relevant": ">1"}, "`relevant` acts on rankings"),

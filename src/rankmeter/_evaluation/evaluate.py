@@ -67,8 +67,7 @@ def evaluate(
         parentheses holds for this metric alone: ``"ndcg(ties=expected)@10"``,
         ``"rr(relevant=2)@10"``.
     like : str, optional
-        The tool whose conventions to follow; see `rankmeter conventions`. A version can follow,
-        as in ``rectools==0.19.0``; one whose numbers are not known here is an error.
+        The tool, or ``tool==version``, whose conventions to follow; see `rankmeter conventions`.
     columns : mapping, optional
         Which column has which role, if the names do not say so:
         ``{"user": "member", "item": "sku"}``, or one such mapping for each side,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from rankmeter._choices import RELEVANCE, format_value
 from rankmeter._results.estimates import Estimate
@@ -12,10 +12,6 @@ from rankmeter._results.wording import level_text
 from rankmeter._version import __version__
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors._checks import check_choice, count_users, counted, words_in_use
-
-if TYPE_CHECKING:
-    from rankmeter._results.compared import Compared
-    from rankmeter._results.evaluated import Evaluated
 
 CitationForm: TypeAlias = Literal["text", "latex", "bibtex"]
 FORMS: tuple[CitationForm, ...] = ("text", "latex", "bibtex")
@@ -68,7 +64,7 @@ def sentence_on_means(
     return f"{start} over {_users(means)}, with {level_text(confidence)} intervals."
 
 
-def sentence_on_comparison(found: Compared, how: str) -> str:
+def sentence_on_comparison(found: Any, how: str) -> str:
     """``… The 2 systems were compared in pairs (randomization, holm over …).``."""
     n, baseline, runs = len(found.systems), found.baseline, found.settings["runs"]
     text = f"The {counted(n, 'system')} were compared in pairs"
@@ -92,7 +88,7 @@ def runs_text(runs: Mapping[str, int]) -> str:
     )
 
 
-def conventions_of(plan: object, summaries: Iterable[Evaluated]) -> list[str]:
+def conventions_of(plan: object, summaries: Iterable[Any]) -> list[str]:
     """What a paper must say of the convention; empty for values from elsewhere."""
     if not isinstance(plan, Plan):
         return []

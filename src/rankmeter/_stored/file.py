@@ -47,7 +47,7 @@ FORM, VERSION = "rankmeter result", 1
 _CONTENT = "result.json"
 _TYPES = {"f": "<f8", "i": "<i8", "b": "|u1"}
 """How numbers are written, by the kind of their array."""
-_USERS = {"Int64": pl.Int64, "UInt64": pl.UInt64, "String": pl.String}
+_USERS = ("Int64", "UInt64", "String")
 _SHARES = {kind.__name__: kind for kind in (Ratio, Defined, Weighted, Standardized)}
 _ROWS = 2**20
 
@@ -380,7 +380,9 @@ def _read_users(users: Mapping[str, list[Any]] | None, n: int) -> IdSeries | Non
     if users is None:
         return None
     ((dtype, ids),) = users.items()
-    series = pl.Series("user", ids, dtype=_USERS[dtype])
+    if dtype not in _USERS:
+        raise ValueError("other users")
+    series = pl.Series("user", ids, dtype=getattr(pl, dtype))
     if len(series) != n or series.null_count() or not series.is_sorted() or n != series.n_unique():
         raise ValueError("other users")
     return IdSeries(series)
