@@ -10,6 +10,10 @@ import pytest
 import surface
 
 import rankmeter as rm
+from rankmeter._annexes import missing_annexes
+
+if missing_annexes():
+    pytest.skip("holds where nothing was taken out", allow_module_level=True)
 from rankmeter._cli import _exits
 from rankmeter.conventions import convention_names, load_convention
 
