@@ -147,7 +147,7 @@ def test_no_input_is_pasted_into_a_script(action):
 
 
 def test_the_template_names_inputs_of_the_action(action, nightly):
-    (step,) = [s for s in nightly["jobs"]["quality"]["steps"] if "rankmeter/" in s.get("uses", "")]
+    (step,) = [s for s in nightly["jobs"]["quality"]["steps"] if "/rankmeter@" in s.get("uses", "")]
     assert step["with"].keys() <= action["inputs"].keys()
     required = {name for name, one in action["inputs"].items() if one.get("required")}
     assert required <= step["with"].keys()
@@ -156,7 +156,7 @@ def test_the_template_names_inputs_of_the_action(action, nightly):
 def test_a_week_of_nights_stops_at_the_regression(action, nightly, tmp_path):
     """On the fifth night 60 of 2,000 users find nothing; on the sixth it is repaired."""
     steps = nightly["jobs"]["quality"]["steps"]
-    (given,) = [step["with"] for step in steps if "rankmeter/" in step.get("uses", "")]
+    (given,) = [step["with"] for step in steps if "/rankmeter@" in step.get("uses", "")]
     (remember,) = [step["run"] for step in steps if step.get("run", "").startswith("mv")]
     write_truth(tmp_path / "truth.parquet")
     lists, passed = first_night(), []
