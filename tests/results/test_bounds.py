@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -261,3 +262,17 @@ def test_several_runs_have_no_bounds():
     old, new = systems(["x", "a"], ["a", "n"]).values()
     with pytest.raises(UsageError, match="several runs"):
         rm.compare({"old": [old, old], "new": [new, new]}, truth, "rr", unjudged="bounds")
+
+
+@pytest.mark.parametrize("unjudged", ["bounds", "nonrelevant"])
+@pytest.mark.parametrize("interactive", [True, False])
+def test_a_page_shows_bounds_only_if_asked_for(tmp_path, unjudged, interactive):
+    truth, run = {"u": {"a": 1, "x": 0}}, {"u": ["n", "a"]}
+    one = rm.evaluate(run, truth, "rr", unjudged=unjudged)
+    several = rm.compare({"A": run, "B": {"u": ["a", "x"]}}, truth, "rr", unjudged=unjudged)
+    for result in (one, several):
+        page = result.report(tmp_path / "page.html", interactive=interactive).read_text("utf-8")
+        table = page.partition("Bounds of the means")[2].partition("</table>")[0]
+        assert bool(table) == (unjudged == "bounds")
+        if table:
+            assert re.search(r"0\.5000\W.*0\.5000\W.*1\.0000\W.*50 %", table, re.DOTALL)

@@ -1,5 +1,5 @@
 "use strict";
-// Charts: saved as SVG and PNG; a point, bar or dot selects the users that it stands for.
+// Save charts as SVG and PNG, and select the users of a point, bar or dot.
 const marks = (() => {
   const PAINT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity"];
   const NS = "http://www.w3.org/2000/svg";

@@ -76,7 +76,7 @@ class Drawing:
     subtitle: str
     svg: str
     pick: str = ""
-    """Which users its marks stand for, as JSON; each mark has its numbers."""
+    """The users of each mark, as JSON; the marks have the numbers."""
 
 
 def draw_chart(chart: Any, *, pickable: bool = False) -> Drawing:

@@ -21,7 +21,7 @@ from rankmeter._report.excerpts import (
 from rankmeter._report.from_ranks import curves_and_shares, tops_of_lists
 from rankmeter._report.page import write_page
 from rankmeter._results.estimates import Estimate
-from rankmeter._results.evaluated import Evaluated, labels_by_group
+from rankmeter._results.evaluated import Evaluated, bound_cells, labels_by_group
 from rankmeter._results.reread import refuse_without_ranks, reopen_source
 from rankmeter._results.result import Name, python_call
 from rankmeter._results.segments import means_by_segment, read_user_labels
@@ -98,6 +98,7 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
         "legend": [],
         "notes": [*result.answer().notes, *left_out],
         "details": result.answer().details,
+        "bounds": _bounds_table(result),
         "spread": _spread_table(spreads),
         **reread,
         "segments": {name: _segment_rows(rows) for name, rows in tables.items()},
@@ -166,6 +167,14 @@ def _worst_and_best_rows(scores: UserValues, entry: MetricPlan) -> dict[str, lis
     averaged = scores.averaged(entry)
     users = scores.users.gather(averaged.users)
     return worst_and_best_users(users, averaged.values, increasing=entry.spec.increasing)
+
+
+def _bounds_table(result: Evaluated) -> TextTable | None:
+    """The bounds of each mean, if they were asked for."""
+    if not result.plan.has_bounds:
+        return None
+    means = [(label, number_text(e.mean), *bound_cells(e)) for label, e in result.estimates.items()]
+    return TextTable(("metric", "mean", "lowest", "highest", "unjudged"), means)
 
 
 def _spread_table(spreads: Mapping[str, Quantiles]) -> TextTable:

@@ -122,15 +122,7 @@ def save_result(result: Summary, path: str | PathLike[str]) -> None:
         "users": None if users is None else {str(users.dtype): users.to_list()},
         "textual": scores.textual,
         "labels": scores.labels,
-        "facts": [
-            {
-                "alignment": vars_of(alignment),
-                "counts": dict(facts.counts),
-                "n_found": facts.n_found,
-                "n_hits": facts.n_hits,
-            }
-            for alignment, facts in scores.facts.items()
-        ],
+        "facts": [*map(_facts_content, scores.facts, scores.facts.values())],
         "states": states,
         "ends": scores.ends,
         "read": result.read,
@@ -153,6 +145,15 @@ def save_result(result: Summary, path: str | PathLike[str]) -> None:
         for name, data in members.items():
             member = zipfile.ZipInfo(name)  # without the time
             archive.writestr(member, data, zipfile.ZIP_DEFLATED)
+
+
+def _facts_content(alignment: Alignment, facts: Facts) -> dict[str, Any]:
+    return {
+        "alignment": vars_of(alignment),
+        "counts": dict(facts.counts),
+        "n_found": facts.n_found,
+        "n_hits": facts.n_hits,
+    }
 
 
 def _plain(value: Any) -> Any:
