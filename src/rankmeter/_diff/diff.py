@@ -323,7 +323,7 @@ def _compare(
     users = [_users(table) for table in (old, new)]
     common = users[0].filter(users[0].is_in(users[1].implode())).sort()
     if not len(common):
-        raise no_rows_error("the users of both rankings", "have no user in common")
+        raise no_rows_error("the rankings", "have no user in common")
     ranked = [_ranked(table, common, k) for table in (old, new)]
     both = ranked[1].join(ranked[0], on=["user", "item"], how="full", coalesce=True, suffix="_old")
     change = pl.col("rank") - pl.col("rank_old")

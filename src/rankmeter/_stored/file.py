@@ -297,7 +297,7 @@ def load_result(path: str | PathLike[str]) -> Summary:
         RecursionError, NotImplementedError, RuntimeError,
     ) as error:  # fmt: skip
         raise FileFormatError(
-            f"{path} is damaged, or no result that rankmeter stored: write it again, rankmeter "
+            f"{path} is damaged, or is not a stored result: write it again, rankmeter "
             "evaluate … -o FILE.result or result.save(path)"
         ) from error
 
