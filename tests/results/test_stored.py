@@ -272,7 +272,7 @@ def test_a_file_that_unpacks_to_more_than_the_memory_is_refused(tmp_path, monkey
 def test_another_file_is_no_stored_result(data, tmp_path):
     path = tmp_path / "a.result"
     path.write_bytes(data)
-    with pytest.raises(FileFormatError, match="no result that rankmeter stored"):
+    with pytest.raises(FileFormatError, match="is not a stored result"):
         rm.load_result(path)
 
 
