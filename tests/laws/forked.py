@@ -295,8 +295,7 @@ def doors(here):
         for verb in dir(type(result)):
             if not verb.startswith("_") and verb not in APART:
                 yield f"{name}.{verb}", False, lambda x=result, v=verb: used(x, v)
-        must = name != "Diff"  # it sorts frames
-        yield f"{name} printed", must, lambda x=result: (repr(x), str(x))
+        yield f"{name} printed", True, lambda x=result: (repr(x), str(x))
     yield from rest(here)
 
 

@@ -90,6 +90,7 @@ class Diff(Logged):
     left_items: pl.DataFrame
     tied: int
     said: Words
+    _shown: Mapping[str, list[dict[str, Any]]]  # rows of the tables, which print in forked children
 
     @property
     def words(self) -> Words:
@@ -107,9 +108,7 @@ class Diff(Logged):
 
     def most_changed(self) -> pl.DataFrame:
         """The ten users whose lists changed most, by rank-biased overlap: rows of `per_user`."""
-        changed = self.per_user.filter(~pl.col("equal"))
-        by = [pl.col("rbo").fill_null(0.0), pl.col("overlap").fill_null(0.0), pl.col("user")]
-        return changed.sort(by).head(SHOWN)
+        return _most_changed(self.per_user)
 
     @use_words_of_result
     def headline(self) -> str:
@@ -139,7 +138,7 @@ class Diff(Logged):
         rows = [
             [str(row["user"]), *(_cell(row[name]) for name in names), str(row["entered"]),
              str(row["left"])]
-            for row in self.most_changed().iter_rows(named=True)
+            for row in self._shown["users"]
         ]  # fmt: skip
         return TextTable([words_in_use().user, *names, "entered", "left"], rows)
 
@@ -147,9 +146,9 @@ class Diff(Logged):
     def items_table(self) -> TextTable:
         """The items that entered or left most lists."""
         rows = [
-            [str(item), what, f"{n:,}"]
-            for what, frame in (("entered", self.entered_items), ("left", self.left_items))
-            for item, n in frame.iter_rows()
+            [str(row["item"]), what, f"{row['lists']:,}"]
+            for what in ("entered", "left")
+            for row in self._shown[what]
         ]
         return TextTable([words_in_use().item, "change", "lists"], rows, left=2)
 
@@ -203,9 +202,9 @@ class Diff(Logged):
                 name: mean_as_dict(e) | {"undefined": e.undefined}
                 for name, e in self.estimates.items()
             },
-            "most_changed": self.most_changed().to_dicts(),
-            "entered_items": self.entered_items.to_dicts(),
-            "left_items": self.left_items.to_dicts(),
+            "most_changed": self._shown["users"],
+            "entered_items": self._shown["entered"],
+            "left_items": self._shown["left"],
             "notes": list(self.notes),
         }
 
@@ -343,14 +342,22 @@ def _compare(
         name: _estimate(setting, name if k is None else f"{name}@{k}", scale, per_user[name])
         for name, scale in SCALES.items()
     }
+    entered, left = _most(both.filter(is_new)), _most(both.filter(is_gone))
+    shown = {"users": _most_changed(per_user), "entered": entered, "left": left}
     return Diff(
         k=k, p=p, confidence=setting.confidence, users=len(common),
         equal=int(per_user["equal"].sum()), only_old=len(users[0]) - len(common),
         only_new=len(users[1]) - len(common), entered=int(per_user["entered"].sum()),
         left=int(per_user["left"].sum()), estimates=estimates, per_user=per_user,
-        entered_items=_most(both.filter(is_new)), left_items=_most(both.filter(is_gone)),
-        tied=_count_tied(ranked), said=words,
+        entered_items=entered, left_items=left, tied=_count_tied(ranked), said=words,
+        _shown={name: frame.to_dicts() for name, frame in shown.items()},
     )  # fmt: skip
+
+
+def _most_changed(per_user: pl.DataFrame) -> pl.DataFrame:
+    changed = per_user.filter(~pl.col("equal"))
+    by = [pl.col("rbo").fill_null(0.0), pl.col("overlap").fill_null(0.0), pl.col("user")]
+    return changed.sort(by).head(SHOWN)
 
 
 def _users(table: Table) -> pl.Series:
