@@ -198,7 +198,7 @@ class TestTheseDataSets:
 def test_every_look():
     found = rm.across(comparisons())
     assert found.table().columns == ("system", "metric", "rank", "mean", *NAMES)
-    assert len(repr(found).splitlines()) == 13
+    assert len(repr(found).splitlines()) == 15
     assert "<table" in found._repr_html_()
     assert found.to_polars().columns[-4:] == [*NAMES]
     assert [s.index("another data set") < s.index("on these 4") for s in found.sentences()] == [
@@ -236,3 +236,43 @@ def test_metrics_of_one_name_must_be_the_same():
         rm.across({"x": one, "y": rm.compare(systems, truth, "ndcg@2", like="recbole")})
     with pytest.raises(UsageError, match="no metric in common"):
         rm.across({"x": one, "y": rm.compare(systems, truth, "rr")})
+
+
+class TestHeadline:
+    def across(self, gains, **options):
+        draw = np.random.default_rng(1)
+        studies = {}
+        for name in ("x", "y", "z"):
+            base = draw.random(300)
+            values = {
+                system: dict(zip(map(f"{name}{{}}".format, range(300)), base + gain, strict=True))
+                for system, gain in gains.items()
+            }
+            noise = {
+                s: {u: x + draw.normal(0, 0.1) for u, x in v.items()} for s, v in values.items()
+            }
+            studies[name] = rm.compare_values(noise)
+        return rm.across(studies, **options)
+
+    def test_one_system_leads(self):
+        found = self.across({"A": 0.0, "B": 0.2})
+        assert found.headline() == "B leads on value over these 3 data sets"
+        assert repr(found).splitlines()[0] == found.headline()
+        assert found.to_markdown().startswith(f"**{found.headline()}**")
+
+    def test_two_and_three_could_be_first(self):
+        end = "on value over these 3 data sets"
+        two = self.across({"A": 0.0, "B": 0.0}).headline()
+        assert two == f"The data do not decide between A and B {end}"
+        three = self.across({"A": 0.0, "B": 0.0, "C": 0.0}).headline()
+        assert three == f"Any of 3 systems could be first {end}"
+
+    def test_means_without_users_say_something_of_other_data_sets(self):
+        alike = {name: {"A": 0.6 + n / 1000, "B": 0.5} for n, name in enumerate("xyz")}
+        assert rm.across(alike).headline() == (
+            "1 of 1 difference is shown on other data sets like these"
+        )
+        unlike = {name: {"A": 0.3 + n / 10, "B": 0.5} for n, name in enumerate("xyz")}
+        assert rm.across(unlike).headline() == (
+            "No difference is shown on other data sets like these"
+        )

@@ -198,3 +198,19 @@ def test_an_answer_uses_the_words_of_the_result():
     result = rm.evaluate_ranks([1, 2, 4], "mrr")
     assert "queries" in result.answer().to_text()
     assert "users" not in result.answer().to_text()
+
+
+@pytest.mark.parametrize(
+    ("gain", "n", "title"),
+    [
+        (0.0, 2000, "new and old are equivalent on value within ±0.0200"),
+        (-0.01, 250, "new is not shown within 0.0200 of old on value"),
+        (0.01, 250, "new is within 0.0200 of old on value, or better"),
+        (0.05, 2000, "new beats old on value by 10.0%"),
+    ],
+)
+def test_a_margin_that_was_asked_for_is_in_the_title(gain, n, title):
+    noise = np.random.default_rng(4).normal(0, 0.2, n)
+    values = {"old": np.full(n, 0.5), "new": 0.5 + gain + noise - noise.mean()}
+    found = rm.compare_values(values, baseline="old", margin=0.02, test="t")
+    assert found.headline().title == title

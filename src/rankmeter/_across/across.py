@@ -18,6 +18,7 @@ from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._files import is_stored_result
 from rankmeter._reading.per_user import read_per_user
 from rankmeter._reading.table import format_few
+from rankmeter._results.answer import Answer
 from rankmeter._results.compared import Compared
 from rankmeter._results.differences import RankSet, rank_sets
 from rankmeter._results.result import Result
@@ -150,6 +151,20 @@ class Across(Result):
     rank_sets: Mapping[str, Mapping[str, RankSet]]
     notes: tuple[str, ...]
 
+    def headline(self) -> str:
+        """Who leads on the first metric, or that the data do not decide, in one line."""
+        if not self.rank_sets:
+            shown = sum(d.new_p <= 1 - self.confidence for d in self.differences)
+            text = f"{shown} of {counted(len(self.differences), 'difference')}"
+            return f"{text if shown else 'No difference'} is shown on other data sets like these"
+        metric, ranks = next(iter(self.rank_sets.items()))
+        first = [name for name, places in ranks.items() if places.could_be_first]
+        lead = {
+            1: f"{first[0]} leads",
+            2: f"The data do not decide between {' and '.join(first)}",
+        }.get(len(first), f"Any of {len(first)} systems could be first")
+        return f"{lead} on {metric} over these {len(self.datasets)} data sets"
+
     def sentences(self) -> tuple[str, ...]:
         """One sentence per difference: on another data set first, then on these."""
         return tuple(d.sentence(self.confidence) for d in self.differences)
@@ -184,6 +199,19 @@ class Across(Result):
 
     def _tables(self) -> list[TextTable]:
         return [self.table(), self.difference_table()]
+
+    def _answer(self) -> Answer:
+        return Answer(self.headline(), self.table(), (), [self.difference_table()])
+
+    def to_markdown(self) -> str:
+        """The headline and the tables in Markdown."""
+        return self._answer().to_markdown()
+
+    def __repr__(self) -> str:
+        return self._answer().to_text()
+
+    def _repr_html_(self) -> str:
+        return self._answer().to_html()
 
     def to_polars(self) -> pl.DataFrame:
         """One row per difference, a column per attribute, and one for each data set."""

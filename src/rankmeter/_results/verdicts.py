@@ -266,6 +266,8 @@ def comparison_headline(
 def _title(verdict: Verdict, d: Difference, baseline: str) -> str:
     """One line on who is better; "leads" needs a test of all pairs together."""
     metric, best = verdict.metric, verdict.best
+    if baseline and verdict.others == 1 and d.margin > 0 and not d.significant:
+        return _margin_title(d, metric, baseline)
     if baseline and best == baseline:
         return f"No system beats {baseline} on {metric}"
     all_beaten = verdict.beaten == verdict.others
@@ -290,6 +292,15 @@ def _title(verdict: Verdict, d: Difference, baseline: str) -> str:
     return f"{named} could be first on {metric}"
 
 
+def _margin_title(d: Difference, metric: str, baseline: str) -> str:
+    """One line on a system whose difference from the baseline was tested against a margin."""
+    d = difference_seen_from(d, d.b if d.a == baseline else d.a)
+    if d.verdict == "equivalent":
+        return f"{d.a} and {d.b} are equivalent on {metric} within ±{size_text(d.margin)}"
+    shown, better = ("within", ", or better") if d.not_worse else ("not shown within", "")
+    return f"{d.a} is {shown} {size_text(d.margin)} of {d.b} on {metric}{better}"
+
+
 def _gain_text(d: Difference) -> str:
     if not d.share_text():
         return f" by {size_text(d.difference)}"
@@ -305,11 +316,9 @@ def _certainty_sentences(d: Difference, correction: str, *, sure: bool) -> list[
     """
     if d.verdict == "equivalent":
         return [d.sentence()]
-    event, ties = "a difference at least this large", ""
-    if d.method.startswith("Wilcoxon"):
-        event = "a sum of ranks at least this large"
-    if d.method.startswith("mid-p"):
-        ties = ", where those exactly as large count half"
+    of = "sum of ranks" if d.method.startswith("Wilcoxon") else "difference"
+    event = f"a {of} at least this large"
+    ties = ", where those exactly as large count half" if d.method.startswith("mid-p") else ""
     users, odds = words_in_use().users, odds_text(d.p, at_most=d.p_is_bound)
     odds = f"in {odds} such samples of {users}{ties}"
     sentences = [f"If both were equally good, {event} would still appear {odds}."]
