@@ -263,7 +263,7 @@ class TestHeadline:
     def test_two_and_three_could_be_first(self):
         end = "on value over these 3 data sets"
         two = self.across({"A": 0.0, "B": 0.0}).headline()
-        assert two == f"The data do not decide between A and B {end}"
+        assert two == f"A or B could be first {end}"
         three = self.across({"A": 0.0, "B": 0.0, "C": 0.0}).headline()
         assert three == f"Any of 3 systems could be first {end}"
 

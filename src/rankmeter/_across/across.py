@@ -159,11 +159,9 @@ class Across(Result):
             return f"{text if shown else 'No difference'} is shown on other data sets like these"
         metric, ranks = next(iter(self.rank_sets.items()))
         first = [name for name, places in ranks.items() if places.could_be_first]
-        lead = {
-            1: f"{first[0]} leads",
-            2: f"The data do not decide between {' and '.join(first)}",
-        }.get(len(first), f"Any of {len(first)} systems could be first")
-        return f"{lead} on {metric} over these {len(self.datasets)} data sets"
+        named = " or ".join(first) if len(first) <= 2 else f"Any of {len(first)} systems"
+        lead = "leads" if len(first) == 1 else "could be first"
+        return f"{named} {lead} on {metric} over these {len(self.datasets)} data sets"
 
     def sentences(self) -> tuple[str, ...]:
         """One sentence per difference: on another data set first, then on these."""
