@@ -132,7 +132,7 @@ def test_a_clean_split_has_no_findings():
     assert found.findings == ()
     assert found.worst == "none"
     assert "Nothing was found." in repr(found)
-    assert "19 test users: 4 of 5 such studies find" in repr(found)
+    assert "19 test users: 4 of 5 comparisons of two systems" in repr(found)
 
 
 @pytest.mark.parametrize("plant", FAULTS)

@@ -69,7 +69,7 @@ def test_what_explains_is_shown_on_request(found):
         assert skin.index("win/tie/loss") < skin.index("d_z")
         assert all(note in skin for note in whole.details if "<" not in note)
     n = len(found.differences)
-    assert repr(found).endswith(f"{n} differences and {len(whole.details)} more notes: .details()")
+    assert repr(found).endswith(f"{n} tests and {len(whole.details)} more notes: .details()")
     assert {*found.notes} == {*found.to_dict()["notes"]}
 
 

@@ -191,9 +191,10 @@ class Across(Result):
             )
             for d in self.differences
         ]
-        columns = ("difference", "metric", "another data set", "mean of such", "these", "interval")
+        columns = ("difference", "metric", "another data set", "mean of others")
         notes = (f"all intervals {level_text(self.confidence)}", *self.notes)
-        return TextTable((*columns, "adjusted p"), rows, notes, left=2)
+        columns = (*columns, "mean of these", "its interval", "adjusted p")
+        return TextTable(columns, rows, notes, left=2)
 
     def _tables(self) -> list[TextTable]:
         return [self.table(), self.difference_table()]

@@ -92,13 +92,13 @@ class Audit(Result):
         if math.isnan(self.detectable_d):
             return f"{users}: too few to compare systems."
         text = (
-            f"{users}: 4 of 5 such studies find a difference of two systems if it is at least "
+            f"{users}: 4 of 5 comparisons of two systems would find a true difference of "
             f"{number_text(self.detectable_d, 2)} standard deviations of the users' differences"
         )
         if not math.isnan(self.detectable_hits):
             text += (
-                f"; for hits {number_text(self.detectable_hits, 3)}, if a tenth of the users have "
-                "a hit of one system alone"
+                f", or of {number_text(self.detectable_hits, 3)} in the hit rate, if a tenth of "
+                "the users have a hit of one system alone"
             )
         return f"{text}."
 

@@ -99,7 +99,7 @@ CHECKS = {
     "cold-items": Check(
         "low",
         "test rows with an item that train lacks",
-        "a ranking that learns from train alone can never find them: they bound the number",
+        "a ranking that learns from train alone can never find them, and cannot reach 1",
         "say so with the number, or leave them out, cold_items='drop' of a split",
     ),
     "cold-users": Check(

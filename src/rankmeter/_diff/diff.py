@@ -158,7 +158,8 @@ class Diff(Logged):
         """Notes on the ranks that are compared, and on what is left out."""
         depth = "whole lists" if self.k is None else f"ranks 1 to {self.k:,}"
         said = [
-            f"{depth}; {count_items(self.entered)} entered and {self.left:,} left, over all lists"
+            "overlap, rbo and tau_ap are 1 for equal lists; moved is a number of ranks",
+            f"{depth}; {count_items(self.entered)} entered and {self.left:,} left, over all lists",
         ]
         for n, side in ((self.only_old, "old"), (self.only_new, "new")):
             if n:

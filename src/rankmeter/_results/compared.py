@@ -415,7 +415,8 @@ class Compared(Logged):
         label, n = self.labels[0], len(self.labels)
         decides = n > 1 and self.settings["family"] != "everything"
         others = "; other metrics are exploratory" if decides else ""
-        return [marks, f"rank: places that the data allow on {label}{others}"]
+        users = count_users(max(self.estimates[label, name].n for name in self.systems))
+        return [marks, f"rank: possible places on {label} over {users}{others}"]
 
     def _rank_note(self) -> str:
         """A note on how the ranks were found."""
@@ -492,7 +493,7 @@ class Compared(Logged):
 
         segments = [self.segment_table(label) for label in labels[:1]]
         segments += [self.bounds_table()] if self.plan.has_bounds else []
-        folds = counted(len(self.differences), "difference")
+        folds = counted(len(self.differences), "test")
         return Answer(headline.title, self.table(), self.notes, segments, rest, folds)
 
     @use_words_of_result
