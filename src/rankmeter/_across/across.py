@@ -191,9 +191,10 @@ class Across(Result):
             )
             for d in self.differences
         ]
-        columns = ("difference", "metric", "another data set", "mean of others")
+        about_others = ("another data set", "mean of others")
         notes = (f"all intervals {level_text(self.confidence)}", *self.notes)
-        columns = (*columns, "mean of these", "its interval", "adjusted p")
+        about_these = ("mean of these", "its interval", "adjusted p")
+        columns = ("difference", "metric", *about_others, *about_these)
         return TextTable(columns, rows, notes, left=2)
 
     def _tables(self) -> list[TextTable]:
