@@ -50,7 +50,7 @@ def test_a_threshold_keeps_all_its_digits(low, high, written):
     assert result["rr"].mean == 0.5
     shown = result.plan["rr"].alignment.relevant
     assert float(shown.removeprefix(">=")) == high
-    assert f"a gain of at least {shown.removeprefix('>=')} is relevant" in str(result)
+    assert f"items with a gain of at least {shown.removeprefix('>=')} are relevant" in str(result)
     one, other = (rm.metric(f"rr(relevant={level!r})") for level in (low, high))
     assert one != other
     assert rm.metric(str(other)) == other

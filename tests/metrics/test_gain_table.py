@@ -183,7 +183,7 @@ def test_what_is_shown_has_the_gains_of_the_table():
         ("b", 2),
         ("a", 1),
     ]
-    assert "a gain above 0 is relevant, gains 1:1 2:9 3:2" in str(result)
+    assert "items with a gain above 0 are relevant, gains 1:1 2:9 3:2" in str(result)
 
 
 def test_judgments_by_subtopic_take_the_table():

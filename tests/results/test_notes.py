@@ -52,7 +52,7 @@ def test_a_comparison_says_all_that_evaluations_say(choices):
 def test_users_without_a_ranking_are_said_of_their_system():
     found = rm.compare(TWO, TRUTH, "ndcg@2", missing="skip", relevant=3)
     notes = found.table().notes
-    assert "convention rankmeter: a gain of at least 3 is relevant" in notes
+    assert "convention rankmeter: items with a gain of at least 3 are relevant" in notes
     assert "svd: 1 user has no ranking and is left out" in notes
     assert "1 user has nothing relevant and is left out" in notes
     both = rm.compare({"x": SHORT, "y": SHORT}, TRUTH, "ndcg@2").notes
@@ -112,7 +112,7 @@ def test_scores_in_another_order_than_the_ranks_are_noted():
 def test_curves_and_explanations_say_what_they_average():
     notes = rm.curve(SHORT, TRUTH, "ndcg", 2).notes
     empty = "1 user has no ranking and counts as an empty ranking"
-    assert notes[:2] == ("convention rankmeter: a gain above 0 is relevant", empty)
+    assert notes[:2] == ("convention rankmeter: items with a gain above 0 are relevant", empty)
     ranks = rm.curve(FULL, TRUTH, "mean_rank", 2).notes
     said = "1 user has relevant items but no value and is left out on mean_rank at k = 1"
     assert said in ranks

@@ -59,7 +59,7 @@ def test_marks_are_explained_below_the_last_rule(found):
     start, end = r"\multicolumn{5}{@{}l@{}}{\footnotesize ", r"} \\"
     assert all(line.startswith(start) and line.endswith(end) for line in below[:-1])
     said = " ".join(line.removeprefix(start).removesuffix(end) for line in below[:-1])
-    assert said.endswith(" convention rankmeter: a gain above 0 is relevant")
+    assert said.endswith(" convention rankmeter: items with a gain above 0 are relevant")
     assert said.startswith(r"$^{+}$ $^{-}$ significantly better, worse than old\_1 (randomization,")
     letters = rm.compare(SYSTEMS, TRUTH, "rr").to_latex().partition("\\bottomrule\n")[2]
     assert letters.startswith(r"\multicolumn{3}{@{}l@{}}{\footnotesize letters: the systems that")
@@ -139,10 +139,10 @@ SEEDS = [lists(1), lists(2), {u: lists(1 + u % 2)[u] for u in TRUTH}]
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "convention rankmeter: a gain above 0 is relevant"),
-        ({"like": "ranx"}, "convention ranx 0.3.21: a gain of at least 1 is relevant"),
-        ({"ties": "expected"}, "convention rankmeter with ties=expected: a gain above 0 is"),
-        ({"relevant": ">=1"}, "convention rankmeter: a gain of at least 1 is relevant"),
+        ({}, "convention rankmeter: items with a gain above 0 are relevant"),
+        ({"like": "ranx"}, "convention ranx 0.3.21: items with a gain of at least 1 are relevant"),
+        ({"ties": "expected"}, "convention rankmeter with ties=expected: items with a gain above 0 are"),
+        ({"relevant": ">=1"}, "convention rankmeter: items with a gain of at least 1 are relevant"),
     ],
 )
 def test_the_convention_is_printed_and_cited(options, said):

@@ -23,7 +23,7 @@ def notes(metrics, rankings=RANKINGS, truth=TRUTH, **choices):
 
 def test_a_rule_of_all_metrics_is_said_once():
     assert notes("ndcg@2 precision@2") == (
-        "convention rankmeter: a gain above 0 is relevant",
+        "convention rankmeter: items with a gain above 0 are relevant",
         "1 user has no ranking and counts as an empty ranking",
         "1 user has no ground truth and is left out",
         "1 user has nothing relevant and is left out",
@@ -60,7 +60,7 @@ def test_ties():
 def test_relevance_and_who_has_nothing_relevant():
     """In trec_eval a threshold applies to hits, but all gains above 0 count."""
     found = notes("ndcg@2 rr", like="trec_eval", relevant=">=2")
-    rules = "a gain above 0 is relevant on ndcg@2; a gain of at least 2 is relevant on rr"
+    rules = "items with a gain above 0 are relevant on ndcg@2; items with a gain of at least 2 are relevant on rr"
     assert found[0] == f"convention trec_eval 10.0: {rules}"
     one = "1 user has nothing relevant and counts as"
     three = "3 users have nothing relevant and count as"

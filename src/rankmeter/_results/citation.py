@@ -99,7 +99,7 @@ def conventions_of(plan: object, summaries: Iterable[Any]) -> list[str]:
 def _convention_text(plan: Plan, relevant: str) -> str:
     """The convention, the options that differ from it, and what is relevant.
 
-    ``convention ranx with ties=expected: a gain of at least 1 is relevant``
+    ``convention ranx with ties=expected: items with a gain of at least 1 are relevant``
     """
     options = plan.options()
     if options is None:

@@ -353,7 +353,7 @@ def _relevance_rule(entry: MetricPlan) -> str:
     alignment, words = entry.alignment, words_in_use()
     if alignment.gains == "all" or (alignment.gains == "relevant" and alignment.relevant == "any"):
         return f"every judged {words.item} is relevant"
-    positive = "a gain above 0 is relevant"
+    positive = f"{words.items} with a gain above 0 are relevant"
     if alignment.gains == "positive":
         return positive
     wanted = alignment.relevant
@@ -361,8 +361,9 @@ def _relevance_rule(entry: MetricPlan) -> str:
     if alignment.gains == "reached":
         return f"{positive}, for {words.users} with {reached}"
     table = f", gains {alignment.gains}" if alignment.gain_table else ""
-    above = ", and counts by how far it is above" if alignment.gains == "above" else ""
-    return f"{reached} is relevant{above}{table}"
+    above = ", and count by how far they are above" if alignment.gains == "above" else ""
+    relevant = f"judged {words.items}" if wanted == "any" else f"{words.items} with {reached}"
+    return f"{relevant} are relevant{above}{table}"
 
 
 def _in_words(condition: str) -> str:

@@ -248,7 +248,7 @@ class Logged(Result):
         --------
         >>> import rankmeter as rm
         >>> print(rm.evaluate([["b", "a"]], [{"a"}], "rr").cite("latex"))
-        rr was computed with rankmeter 1.0.0~\cite{rankmeter} (convention rankmeter: a gain above 0 is relevant) over 1 user, with 95 \% intervals.
+        rr was computed with rankmeter 1.0.0~\cite{rankmeter} (convention rankmeter: items with a gain above 0 are relevant) over 1 user, with 95 \% intervals.
         """  # noqa: E501
         from rankmeter._results.citation import in_form
 

@@ -144,7 +144,7 @@ class Summary(Evaluated, Mapping[str, Estimate]):
         dcg = 0.6309
         dcg of the ideal = 3.6309
         ndcg@2 = dcg / ideal = 0.6309 / 3.6309 = 0.1738
-        convention rankmeter: a gain above 0 is relevant
+        convention rankmeter: items with a gain above 0 are relevant
         of tied items the item that sorts first comes first
         """
         walkthrough: Walkthrough = annex("_show.trace").show_evaluation(self, user, metrics)
