@@ -15,13 +15,25 @@ from rankmeter._rankings.parallel import Parallel
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter.errors import UsageError
 
-ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", "input")
-"""The tie rules that put tied items into one order."""
-
-
-def definite_tie_rule(ties: TieRule) -> TieRule | None:
-    """Return a tie rule if the rule gives tied items a definite order, else None."""
-    return ties if ties in ORDERED else None
+TIE_RULES: dict[TieRule, str] = {
+    "item": "the item that sorts first comes first",
+    "item-descending": "the item that sorts last comes first",
+    "text": "the item that sorts first as text comes first",
+    "text-descending": "the item that sorts last as text comes first",
+    "native-descending": "the item that sorts last comes first",
+    "input": "they keep the order of the rows",
+    "expected": "the mean over all orders counts",
+    "optimistic": "relevant ones come first",
+    "pessimistic": "relevant ones come last",
+    "realistic": "the middle of their ranks counts",
+    "rounded": "the middle of their ranks, rounded up, counts",
+    "together": "the last of their ranks counts",
+}
+"""How each rule finds the ranks of tied items, as notes say it."""
+BY_ROW: tuple[TieRule, ...] = ("input",)
+"""The rules that compare the places of tied items in the input."""
+ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", *BY_ROW)
+"""The rules that put tied items into one order; those named "descending" turn it round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,33 +83,28 @@ def _ranks_and_spans(counts: RankCounts, ties: TieRule) -> tuple[FloatArray, Int
     """The rank of each item, and the first and last rank of its unresolved tie."""
     low = counts.above + 1
     high = low + counts.equal
-    rank = low.astype(np.float64)
+    middle = (low + high) / 2.0
     if not np.any(high > low):
-        return rank, low, high
+        return middle, low, high
     if ties in ORDERED:
         if counts.before is None:
-            needed = "order" if ties == "input" else "ids"
+            needed = "order" if ties in BY_ROW else "ids"
             raise UsageError(
                 f"ties={ties!r} needs the {needed} of tied items, which this input does not "
                 "have: choose 'realistic' or 'expected'",
                 option="ties",
             )
         low = high = low + counts.before
-        rank = low.astype(np.float64)
     elif ties in ("optimistic", "pessimistic"):
         low = high = _extreme_ranks(counts, low, high, best=ties == "optimistic")
-        rank = low.astype(np.float64)
     elif ties == "together":
         low = high
-        rank = high.astype(np.float64)
     elif ties == "rounded":
         low = high = low + (high - low + 1) // 2
-        rank = low.astype(np.float64)
-    else:
-        rank = (low + high) / 2.0
-        if ties == "realistic":
-            low = high = low + (high - low) // 2
-    return rank, low, high
+    elif ties == "realistic":
+        low = high = low + (high - low) // 2
+        return middle, low, high
+    return (low + high) / 2.0, low, high
 
 
 def share_ranks(ranked: Sequence[Hits]) -> bool:

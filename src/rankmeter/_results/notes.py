@@ -17,6 +17,7 @@ import numpy as np
 from rankmeter._choices import CHOICES, Setting
 from rankmeter._engine.scores import UserValues
 from rankmeter._rankings.align import Facts as AlignmentFacts
+from rankmeter._rankings.ties import TIE_RULES
 from rankmeter._results.counts import NEGATIVE, SKEWED, UNUSED_LABELS, count_in_words
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import group_by_key, number_text
@@ -43,21 +44,6 @@ COUNTED = {
     "nan": "leaves no mean",
 }
 """What is done with a user of a special case."""
-TIE_RULES = {
-    "item": "the item that sorts first comes first",
-    "item-descending": "the item that sorts last comes first",
-    "text": "the item that sorts first as text comes first",
-    "text-descending": "the item that sorts last as text comes first",
-    "native-descending": "the item that sorts last comes first",
-    "input": "they keep the order of the rows",
-    "expected": "the mean over all orders counts",
-    "optimistic": "relevant ones come first",
-    "pessimistic": "relevant ones come last",
-    "realistic": "the middle of their ranks counts",
-    "rounded": "the middle of their ranks, rounded up, counts",
-    "together": "the last of their ranks counts",
-}
-"""How the ranks of tied items are found."""
 
 ORDINARY = frozenset(
     {
