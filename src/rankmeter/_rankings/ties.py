@@ -57,8 +57,7 @@ def assign_ranks(counts: RankCounts, ties: TieRule) -> Placed:
     UsageError
         If the rule needs an order of the tied items, and the counts have no such order.
     """
-    rank, low, high = _ranks_and_spans(counts, ties)
-    placed = Placed(counts.user, counts.gain, rank, low, high, counts.item)
+    placed = Placed(counts.user, counts.gain, *_ranks_and_spans(counts, ties), counts.item)
     if np.any(placed.user[1:] <= placed.user[:-1]):
         placed = placed.only(_rank_order(placed))
     return placed
@@ -71,8 +70,7 @@ def cut_counts(
 
     `n_left` are the candidates of each user that are left, by default the first `depth` ones.
     """
-    rank, _, _ = _ranks_and_spans(counts, ties)
-    is_left = rank <= depth
+    is_left = _ranks_and_spans(counts, ties)[0] <= depth
     if ties in ("optimistic", "pessimistic"):  # a tied group ends where the ranking is cut
         counts = replace(counts, equal=np.minimum(counts.equal, depth - 1 - counts.above))
     n_ranked = np.minimum(counts.n_ranked, depth) if n_left is None else n_left
@@ -124,8 +122,7 @@ def _rank_order(placed: Placed) -> IntArray:
     Unresolved ties are ordered by their first rank: given ranks such as 2, 2, 2, 3 have spans that
     overlap, and the mean of the first can be beyond that of the second.
     """
-    is_open = np.any(placed.low < placed.high)
-    key = placed.low.astype(np.float64) if is_open else placed.rank
+    key = placed.low.astype(np.float64) if np.any(placed.low < placed.high) else placed.rank
     user, rank = np.ascontiguousarray(placed.user), np.ascontiguousarray(key)
     if _native.native is not None:
         grouped, order = Groups.of(user, int(user.max()) + 1).order, np.empty_like(user)
