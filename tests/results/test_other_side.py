@@ -13,8 +13,8 @@ import pytest
 
 import rankmeter as rm
 from rankmeter._results.differences import (
-    Column,
     Difference,
+    OwnColumn,
     declared,
     difference_schema,
     difference_seen_from,
@@ -65,7 +65,7 @@ def test_the_docstring_and_the_schema_have_every_number():
 
 
 def test_a_column_is_declared_with_its_number(monkeypatch):
-    column = Column("found", "{:.1f}".format)
+    column = OwnColumn("found", "{:.1f}".format)
     monkeypatch.setitem(Difference.__annotations__, "detectable", Annotated[float, column])
     declared.cache_clear()
     table = rm.compare(SYSTEMS, TRUTH, "ndcg@5").difference_table()

@@ -18,10 +18,10 @@ from rankmeter._engine.scores import UserValues
 from rankmeter._evidence.hits import FloatArray
 from rankmeter._reading.table import POLARS, Frame, Kind
 from rankmeter._results.differences import (
-    Column,
     Difference,
     Heterogeneity,
     Lead,
+    OwnColumn,
     RankSet,
     declared,
     difference_seen_from,
@@ -450,8 +450,8 @@ class Compared(Logged):
 
     @use_words_of_result
     def difference_table(self, differences: Sequence[Difference] | None = None) -> TextTable:
-        """Every comparison: difference, interval, wins and losses, p, numbers with a `Column`."""
-        shown, own = self.differences if differences is None else differences, declared(Column)
+        """Every comparison: difference, interval, wins and losses, p, those with an `OwnColumn`."""
+        shown, own = self.differences if differences is None else differences, declared(OwnColumn)
         rows = [
             (
                 f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),

@@ -42,7 +42,7 @@ class Mirror:
 NEGATED = Mirror(negated=True)
 
 
-class Column(NamedTuple):
+class OwnColumn(NamedTuple):
     """The column of a number in the table of differences, which a narrow terminal leaves out."""
 
     name: str
@@ -136,7 +136,7 @@ class Difference(EqualFields):
     p_adjusted: float
     statistic: Annotated[float, NEGATED]
     method: str
-    d_z: Annotated[float, NEGATED, Column("d_z", functools.partial(change_text, digits=2))]
+    d_z: Annotated[float, NEGATED, OwnColumn("d_z", functools.partial(change_text, digits=2))]
     gain: float
     gain_low: float
     gain_high: float
@@ -480,7 +480,7 @@ def difference_seen_from(d: Difference, system: str) -> Difference:
 
 @functools.cache
 def declared(kind: type) -> dict[str, Any]:
-    """The fields of a difference that have a `Mirror`, or a `Column`."""
+    """The fields of a difference that have a `Mirror`, or an `OwnColumn`."""
     hints = get_type_hints(Difference, include_extras=True).items()
     noted = [(name, note) for name, hint in hints for note in getattr(hint, "__metadata__", ())]
     return {name: note for name, note in noted if isinstance(note, kind)}
