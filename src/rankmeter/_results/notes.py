@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -37,13 +36,14 @@ Facts = Mapping[str, str]
 """Sentences by subject: ``{"users without a ranking": "1 user has no ranking and …"}``."""
 
 COUNTED = {
-    "zero": "counts as 0",
-    "one": "counts as 1",
-    "skip": "is left out",
-    "ignore": "is left out",
-    "nan": "leaves no mean",
+    "zero": ("counts as 0", "count as 0"),
+    "one": ("counts as 1", "count as 1"),
+    "empty": ("counts as an empty ranking", "count as empty rankings"),
+    "skip": ("is left out", "are left out"),
+    "ignore": ("is left out", "are left out"),
+    "nan": ("leaves no mean", "leave no mean"),
 }
-"""What is done with a user of a special case."""
+"""What is done with a user of a special case, and with several."""
 
 ORDINARY = frozenset(
     {
@@ -313,12 +313,7 @@ def _special_cases(entry: MetricPlan, scores: UserValues) -> dict[str, str]:
 
 def _users_sentence(n: int, has: str, rule: str) -> str:
     """Sentence on the users that have, or lack, something; empty without such users."""
-    words, one = words_in_use(), n == 1
-    done = COUNTED.get(rule, rule)
-    if rule == "empty":
-        done = "counts as an empty ranking" if one else "counts as empty rankings"
-    if not one:
-        done = re.sub("^counts", "count", re.sub("^leaves", "leave", re.sub("^is", "are", done)))
+    words, done = words_in_use(), COUNTED.get(rule, (rule, rule))[n != 1]
     return f"{counted(n, f'{words.user} has', f'{words.users} have')} {has} and {done}" if n else ""
 
 
