@@ -20,6 +20,8 @@ RULES = get_args(TieRule)
 """All tie rules: no other file of tests lists them."""
 ORDERED = tie_rules.ORDERED
 """The tie rules that put tied items in an order."""
+BY_ROW = tie_rules.BY_ROW
+"""Those of them whose order depends on the order of the rows."""
 SHARED = SHARED_RANKS
 """Those by which tied items share a rank, which most metrics refuse for several relevant items."""
 

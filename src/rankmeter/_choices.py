@@ -40,19 +40,9 @@ from rankmeter.errors._checks import check_choice as one_of
 from rankmeter.errors._removed import refuse_removed_options
 
 TieRule = Literal[
-    "item",
-    "item-descending",
-    "text",
-    "text-descending",
-    "native-descending",
-    "input",
-    "expected",
-    "optimistic",
-    "pessimistic",
-    "realistic",
-    "rounded",
-    "together",
-]
+    "item", "item-descending", "text", "text-descending", "native-descending", "input",
+    "expected", "optimistic", "pessimistic", "realistic", "rounded", "together",
+]  # fmt: skip
 """What decides the order of items with equal scores."""
 
 SHARED_RANKS: tuple[TieRule, ...] = ("realistic", "rounded", "together")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -32,10 +33,10 @@ def compared(*names, metrics="ndcg@10 mrr map@5 recall@10 precision@10 ap"):
 def drawn(monkeypatch, capsys):
     """The lines of a table on a terminal of the given width."""
 
-    def draw(table, width, **options):
+    def draw(table, width):
         monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
         monkeypatch.setenv("COLUMNS", str(width))
-        print_table(table, **options)
+        print_table(table)
         # The table's own styles take no room; other escapes are not allowed.
         return re.sub(STYLES, "", capsys.readouterr().out).splitlines()
 
@@ -64,13 +65,15 @@ def test_every_number_is_whole_at_any_width(drawn, width):
 
 def test_what_matters_least_is_left_out_first_and_named(drawn):
     table = compared("BPR", "ItemKNN", metrics="ndcg@10").difference_table()
+    assert table.spare == ("d_z", "adjusted p")
+    table = replace(table, spare=OPTIONAL)
     last = "win/tie/loss"
     for width, left_out in [
         (200, []),
         (87, ["d_z"]),
         (80, [last, "d_z"]),
     ]:
-        lines = drawn(table, width, optional=OPTIONAL)
+        lines = drawn(table, width)
         assert max(map(len, lines)) <= width
         assert found_numbers(lines, numbers(table, left_out))
         assert (f"no room for {', '.join(left_out)}" in lines[-1]) == bool(left_out)
@@ -91,8 +94,10 @@ def test_what_does_not_fit_continues_below_with_the_names(drawn):
 
 
 def test_names_are_folded_before_anything_is_left_out(drawn):
-    table = TextTable(("system", "value"), [("one two three four five six", "0.1234")])
-    lines = drawn(table, 30, optional=["value"])
+    table = TextTable(
+        ("system", "value"), [("one two three four five six", "0.1234")], spare=["value"]
+    )
+    lines = drawn(table, 30)
     assert lines[0].split() == ["system", "value"]
     assert " ".join(" ".join(lines[2:]).replace("0.1234", "").split()) == table.rows[0][0]
 

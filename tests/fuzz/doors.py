@@ -400,7 +400,7 @@ def _tie_key(ties: str, item: str, place: int, judged: dict[str, float]) -> Any:
         return gain if ties == "pessimistic" else -gain, order(item)
     if ties.startswith("text"):
         return item.encode()
-    return place if ties == "input" else order(item)
+    return place if ties in cases.BY_ROW else order(item)
 
 
 def _compare(case: Case, door: Any, label: str, found: Any, wanted: Any) -> None:
@@ -598,7 +598,8 @@ def forms(case: Case, side: int) -> list[str]:
             ways += ["plain lists"] * (users == {*range(len(users))})
     if (side or not case.listed) and repeated not in options:
         ways += NUMBERED
-        ways += ["Scores"] * (side == 0 and options.get("ties") != "input" and not case.empty[0])
+        by_row = options.get("ties") in cases.BY_ROW
+        ways += ["Scores"] * (side == 0 and not by_row and not case.empty[0])
     if side == 0 and "bad_scores" in options:
         ways = [way for way in ways if way not in ("json", "trec", "Scores")]
     return ways

@@ -24,7 +24,7 @@ import polars as pl
 from exceptions_to_laws import EXCEPTIONS
 from product_worlds import DOORS, LEVELS_OF_GAINS, Door, World, make, repeated
 
-from cases import ORDERED, RULES, SHARED
+from cases import BY_ROW, ORDERED, RULES, SHARED
 from rankmeter._choices import CHOICES, Alignment
 from rankmeter._engine import open_data
 from rankmeter._engine.choose import parse_engine
@@ -896,7 +896,7 @@ def names_do_not_matter(t: Trial) -> None:
     unchanged(t, replace(t.world, name=lambda number: f"z{number:05d}"))
 
 
-@law(tuple(rule for rule in ALL_TIES if rule != "input"), of_lists=True,
+@law(tuple(rule for rule in ALL_TIES if rule not in BY_ROW), of_lists=True,
      doors=("dict", "frame", "Evaluator", "compare", "disk"), ignores={"duplicates"})  # fmt: skip
 def the_order_of_rows_does_not_matter(t: Trial) -> None:
     """Rows come in another order."""

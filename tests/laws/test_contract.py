@@ -126,7 +126,7 @@ def lists_agree(name, function, *, ties=False, rule="item"):
 
 def in_order(scored, rule):
     """The ranked items of one user under a tie rule."""
-    items = list(scored) if rule == "input" else sorted(scored)
+    items = list(scored) if rule in cases.BY_ROW else sorted(scored)
     items = items[::-1] if rule.endswith("descending") else items
     return sorted(items, key=lambda item: -scored[item])
 

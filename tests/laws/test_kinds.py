@@ -203,7 +203,8 @@ def problems(draw):
     return scores, out, inside, judged
 
 
-RULES = ["item", "item-descending", "text", "input", "expected", "realistic", "optimistic"]
+RULES = ["item", "item-descending", "text", *cases.BY_ROW]
+RULES += ["expected", "realistic", "optimistic"]
 
 
 @pytest.mark.filterwarnings("ignore:.*look swapped")

@@ -21,11 +21,7 @@ from rankmeter.errors import RankmeterWarning
 
 METRICS = ["rr", "ndcg@3", "ap", "n_ranked", "judged@2"]
 ITEMS = [*"abcdefg"]
-POSITION = [
-    "item",
-    "item-descending",
-    "input",
-]  # each item has a rank of its own
+POSITION = ["item", "item-descending", *cases.BY_ROW]  # each item has a rank of its own
 SHARED = ["optimistic", "pessimistic", *cases.SHARED]
 rankings = st.dictionaries(
     st.sampled_from([*"abcd"]),
@@ -234,7 +230,7 @@ def test_a_cut_of_given_ranks_on_disk_needs_no_item_for_each_user(tmp_path, trut
     assert rm.evaluate(*asked, engine="disk", **choices).per_user.equals(wanted)
 
 
-@pytest.mark.parametrize("ties", ["item", "input", "text-descending"])
+@pytest.mark.parametrize("ties", ["item", *cases.BY_ROW, "text-descending"])
 def test_dictionaries_and_trec_files_with_rules_do_not_become_rows(tmp_path, monkeypatch, ties):
     run = {"a": {"b": 2.0, "a": 2.0, "c": 2.0}, "b": {"a": 1.0, "c": 1.0}}
     qrels = {"a": {"c": 1, "a": 1, "x": 1}, "b": {"c": 1}}

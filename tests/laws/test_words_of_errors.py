@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
 import pytest
 
 import rankmeter as rm
+from command_line import rankmeter
 from rankmeter._choices import CHOICES
 from rankmeter._reading.doubts import (
     _common_list_length,
@@ -18,6 +20,7 @@ from rankmeter._reading.doubts import (
 from rankmeter._reading.read import read_truth
 from rankmeter.errors import RankmeterError, UsageError
 from rankmeter.errors._removed import REMOVED_OPTIONS, REMOVED_WORDS
+from rankmeter.errors._synonyms import SYNONYMS
 
 pytestmark = pytest.mark.once
 
@@ -89,6 +92,26 @@ def test_what_replaces_a_removed_option():
     assert "within segments are a family of their own" in REMOVED_OPTIONS["gatekeeping"]
     assert "interval='bca'" in REMOVED_WORDS["interval", "percentile"]
     assert "leave `interval` out" in REMOVED_WORDS["interval", "t"]
+
+
+@pytest.mark.parametrize("option", SYNONYMS)
+def test_a_word_of_others_is_answered_with_the_right_one(option):
+    heard = set()
+    for word, others in SYNONYMS[option].items():
+        for other in others.split():
+            with pytest.raises(UsageError, match=rf"did you mean '{word}'\?$") as caught:
+                rm.compare({"A": LISTS, "B": LISTS}, TRUTH, "rr", **{option: other})
+            assert word in caught.value.allowed
+            assert other not in {*caught.value.allowed, *heard}
+            heard.add(other)
+
+
+def test_a_word_of_others_need_not_be_text_and_the_command_line_knows_it():
+    for found, word in [(0, "zero"), (math.nan, "nan"), ("NULL", "nan")]:
+        with pytest.raises(UsageError, match=f"did you mean '{word}'"):
+            rm.evaluate(LISTS, TRUTH, "rr", undefined=found)
+    told = rankmeter("evaluate", "x.csv", "y.csv", "--aggregate", "macro").err
+    assert "'micro'; did you mean 'mean'?" in " ".join(told.split())
 
 
 RANKS = [

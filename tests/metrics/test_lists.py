@@ -299,6 +299,8 @@ def test_users_without_a_number_of_all_lists_are_not_compared():
         ("ild@3", {"items": 7}, "items= must be a mapping from item"),
         ("ild@3", {"items": {"a": [1.0], "b": [1.0, 2.0]}}, "different lengths"),
         ("ild@3", {"items": {"a": 3, "b": 4}}, "must have a category, a list"),
+        ("ild@3", {"items": {"a": np.array(3), "b": [4]}}, "must have a category, a list"),
+        ("ild@3", {"items": {"a": {"x": 0.5}, "b": {"y": 1}}}, "pass a frame with a column for"),
         ("ild@3", {"items": {"a": [np.nan], "b": [1.0]}}, "missing or infinite"),
         ("ild@3", {"items": (["a", "b"], np.eye(3))}, "each id needs a row"),
         ("ild@3", {"items": (["a", "a"], np.eye(2))}, "several times"),

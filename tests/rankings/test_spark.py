@@ -32,7 +32,7 @@ from rankmeter._choices import CHOICES
 from rankmeter._engine import open_data
 from rankmeter._large.opened import open_spark
 from rankmeter._large.spark import count_rows
-from rankmeter._rankings.ties import ORDERED
+from rankmeter._rankings.ties import BY_ROW, ORDERED
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.spark import _translate_query_errors, send_frame
 from rankmeter._reading.table import unify_all_id_types
@@ -133,7 +133,7 @@ def many(seed, order, *, words):
 def metrics(case):
     """Metrics with choices of their own: a case has some rules, and all cases have all."""
     chance = random.Random(case)
-    ordering = [rule for rule in ORDERED if rule != "input"]
+    ordering = [rule for rule in ORDERED if rule not in BY_ROW]
     words = {rule: CHOICES[rule].words for rule in RULES}
     words["ties"] = [*(set(words["ties"]) - {*ORDERED}), ordering[case], ordering[-1 - case]]
     if case % 2:

@@ -13,7 +13,8 @@ import pytest
 import rankmeter as rm
 from command_line import rankmeter
 from rankmeter._choices import TieRule
-from rankmeter._results.notes import TIE_RULES, Detail
+from rankmeter._rankings.ties import TIE_RULES
+from rankmeter._results.notes import Detail
 from rankmeter._results.segments import users_by_segment
 from rankmeter._results.tables import Bars
 

@@ -6,12 +6,19 @@ import inspect
 import math
 import re
 from dataclasses import fields
+from typing import Annotated
 
 import numpy as np
 import pytest
 
 import rankmeter as rm
-from rankmeter._results.differences import Difference, difference_schema, difference_seen_from
+from rankmeter._results.differences import (
+    Difference,
+    OwnColumn,
+    declared,
+    difference_schema,
+    difference_seen_from,
+)
 
 pytestmark = pytest.mark.once
 
@@ -55,3 +62,14 @@ def test_the_docstring_and_the_schema_have_every_number():
     assert names == {field.name for field in fields(Difference)}
     (d, *_) = rm.compare(SYSTEMS, TRUTH, "ndcg@5").differences
     assert {*difference_schema()["properties"]} == {*d.to_dict(), "sentence"}
+
+
+def test_a_column_is_declared_with_its_number(monkeypatch):
+    column = OwnColumn("found", "{:.1f}".format)
+    monkeypatch.setitem(Difference.__annotations__, "detectable", Annotated[float, column])
+    declared.cache_clear()
+    table = rm.compare(SYSTEMS, TRUTH, "ndcg@5").difference_table()
+    declared.cache_clear()
+    assert table.columns[-2:] == ("d_z", "found")
+    assert table.spare == ("found", "d_z", "adjusted p")
+    assert re.fullmatch(r"0\.\d", table.rows[0][-1])

@@ -66,7 +66,7 @@ def test_what_is_shown_leads_to_the_value_of_every_metric(ties):
 
 
 @pytest.mark.parametrize(
-    "ties", ["item-descending", "input", "optimistic", "pessimistic", "realistic", "together"]
+    "ties", ["item-descending", *cases.BY_ROW, "optimistic", "pessimistic", "realistic", "together"]
 )
 def test_hits_are_where_the_rule_for_ties_puts_them(ties):
     rankings, truth, _ = cases.with_side(3, ties=True)

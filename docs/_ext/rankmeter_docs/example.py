@@ -74,7 +74,11 @@ def _scrolling(label: str) -> str:
 def _result(*metrics: Metric) -> rm.Summary:
     spec = metrics[0].spec
     side = SIDE if spec.of_lists or spec.needs_hit_items else {}
-    return rm.evaluate({"u": list(RANKING)}, {"u": truth_for(spec)}, metrics, **side)
+    try:
+        return rm.evaluate({"u": list(RANKING)}, {"u": truth_for(spec)}, metrics, **side)
+    except rm.errors.UsageError as error:
+        lacking = f"{error}: add it to SIDE of docs/_ext/rankmeter_docs/example.py"
+        raise LookupError(lacking) from None
 
 
 def shown(number: float) -> str:

@@ -11,7 +11,8 @@ import click
 
 from rankmeter._cli._lazily import keep_freed_memory
 from rankmeter.errors import RankmeterError
-from rankmeter.errors._removed import REMOVED_OPTIONS, removed_option_message, removed_word_hint
+from rankmeter.errors._removed import REMOVED_OPTIONS, removed_option_message
+from rankmeter.errors._synonyms import word_hint
 
 USUAL = (
     *("metrics", "baseline", "relevant", "like", "form", "output"),
@@ -41,17 +42,17 @@ Choice: Any = click.Choice
 
 
 class WordChoice(Choice):  # type: ignore[misc]
-    """Parameter type for one of some words; a word that was removed gets a hint."""
+    """Parameter type for one of some words; a word that is known otherwise gets a hint."""
 
     def __init__(self, words: Iterable[str]) -> None:
         super().__init__([*words], case_sensitive=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse other words, with what replaces those that were removed."""
+        """Refuse other words, with what replaces those that are known."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            hint = removed_word_hint(str(param and param.name), value)
+            hint = word_hint(str(param and param.name), value)
             hint = spell_options_as_typed(hint, ctx.command.params if ctx else ())
             self.fail(f"{error.message.removesuffix('.')}{hint}.", param, ctx)
 

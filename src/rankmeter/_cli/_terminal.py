@@ -31,14 +31,13 @@ _PATIENCE = 1.0  # seconds until progress is shown
 _REFRESHED = 0.2  # and between two looks at it
 
 
-def print_table(table: TextTable, title: str = "", *, optional: Sequence[str] = ()) -> None:
+def print_table(table: TextTable, title: str = "") -> None:
     """Write a table on stdout: drawn on a terminal, else as plain text.
 
     No number is ever cut. Where the terminal is too narrow, bars are left out and the first column
-    is folded; then the columns `optional` are left out, in their order; then what does not fit
-    continues below. The
-    best mean is bold, the second underlined, and what is significant has a color besides its
-    marker.
+    is folded; then the `spare` columns are left out, in their order; then what does not fit
+    continues below. The best mean is bold, the second underlined, and what is significant has a
+    color besides its marker.
     """
     if not _is_terminal():
         click.echo("\n".join(filter(None, [title, table.to_text()])))
@@ -51,7 +50,7 @@ def print_table(table: TextTable, title: str = "", *, optional: Sequence[str] = 
     cells = table.safe_text_cells()
     if table.bars is not None:
         cells = _with_bars(cells, table.bars, console.width)
-    lead, blocks = _column_blocks(cells, console.width, optional)
+    lead, blocks = _column_blocks(cells, console.width, table.spare)
     for number, block in enumerate(blocks):
         if number:
             console.print()
@@ -74,7 +73,7 @@ def print_answer(answer: Answer) -> None:
     for part in answer.shown():
         click.echo()
         if isinstance(part, TextTable):
-            print_table(part, optional=("d_z", "adjusted p"))
+            print_table(part)
         else:
             print_sentences(part)
     print_sentences(filter(None, [answer.more("--details")]), style="dim")
@@ -154,7 +153,7 @@ def _with_bars(cells: list[list[str]], bars: Bars, room: int) -> list[list[str]]
 
 
 def _column_blocks(
-    cells: Sequence[Sequence[str]], room: int, optional: Sequence[str]
+    cells: Sequence[Sequence[str]], room: int, spare_columns: Sequence[str]
 ) -> tuple[int, list[list[int]]]:
     """Width of the first column, and indices of the other columns of each drawn table."""
     from rich.cells import cell_len
@@ -166,7 +165,7 @@ def _column_blocks(
         return sum(_GAP + widths[i] for i in columns)
 
     indices = list(range(1, len(widths)))
-    for name in optional:
+    for name in spare_columns:
         if lead + taken_width(indices) > room:
             indices = [i for i in indices if cells[0][i] != name]
     blocks: list[list[int]] = [[]]

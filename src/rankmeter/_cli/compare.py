@@ -36,7 +36,7 @@ from rankmeter._results.comparison import Comparison
 from rankmeter.errors import UsageError
 
 WITHIN = "also compare within each segment."
-Runs = dict[str, str | list[Path]]
+RunFiles = dict[str, str | list[Path]]
 """By system, its file, or those of its training runs."""
 
 
@@ -71,7 +71,7 @@ def _run_command(
     outputs.write_result(comparison, walks, gates, worst)
 
 
-def _read_system_arguments(truth: str, systems: tuple[str, ...]) -> Runs:
+def _read_system_arguments(truth: str, systems: tuple[str, ...]) -> RunFiles:
     """Parse ``name=FILE`` into a dictionary; several files without names get their file names.
 
     The truth shows if the files are in the wrong order.
@@ -98,7 +98,7 @@ def _file_stem(file: Path) -> str:
     return Path(file.stem).stem if file.suffix in (".gz", ".zst") else file.stem
 
 
-def runs_by_name(texts: Sequence[str]) -> Runs | None:
+def runs_by_name(texts: Sequence[str]) -> RunFiles | None:
     """Parse ``name=FILE`` into a dictionary; None unless all texts are of this form.
 
     Several training runs are files with commas in between.
@@ -120,7 +120,7 @@ def _split_files(text: str) -> str | list[Path]:
     return text if len(runs) < 2 or is_existing_path(text) else runs
 
 
-def all_files(runs_by_system: Runs) -> list[str]:
+def all_files(runs_by_system: RunFiles) -> list[str]:
     """All files of all systems, as a flat list."""
     several = (runs if isinstance(runs, list) else [runs] for runs in runs_by_system.values())
     return [str(path) for runs in several for path in runs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -47,9 +48,7 @@ def fit_propensity(items: Items, table: Table) -> pl.DataFrame:
 
 
 def fit_items(items: Items, table: Table) -> Items:
-    frames = (items.ids.to_frame("item"), items.categories, items.titles)
-    ids, categories, titles = (
-        None if frame is None else fit_frame(frame, items, table) for frame in frames
-    )
-    assert ids is not None
-    return replace(items, ids=ids["item"], categories=categories, titles=titles)
+    frames = {name: rows for name, rows in vars(items).items() if isinstance(rows, pl.DataFrame)}
+    fitted: dict[str, Any] = {n: fit_frame(rows, items, table) for n, rows in frames.items()}
+    ids = fit_frame(items.ids.to_frame("item"), items, table)["item"]
+    return replace(items, ids=ids, **fitted)

@@ -57,13 +57,13 @@ class Value:
     evidence: Any
 
 
-Step = Column | Sum | Formula | Value
+NotedStep = Column | Sum | Formula | Value
 
-_steps: ContextVar[list[Step] | None] = ContextVar("_steps", default=None)
+_steps: ContextVar[list[NotedStep] | None] = ContextVar("_steps", default=None)
 
 
 @contextmanager
-def note_steps(steps: list[Step] | None) -> Iterator[None]:
+def note_steps(steps: list[NotedStep] | None) -> Iterator[None]:
     """Collect the steps noted by metrics in a list; metrics need the evidence of one user."""
     token = _steps.set(steps)
     try:

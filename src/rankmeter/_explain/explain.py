@@ -19,6 +19,7 @@ from rankmeter._explain.search import change_options, search_settings
 from rankmeter._rankings.counts import item_sort_key
 from rankmeter._rankings.ground_truth import gains_by_choice
 from rankmeter._rankings.kind import resolve_plan_of_systems
+from rankmeter._rankings.ties import BY_ROW
 from rankmeter._reading.table import Table
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.notes import fact_notes
@@ -299,7 +300,7 @@ def _sort_ranking(
     order_by, descending = [order], [order == "score"]
     if ties in ("optimistic", "pessimistic"):
         order_by, descending = [*order_by, "gain"], [*descending, ties == "optimistic"]
-    if ties != "input":
-        order_by, descending = [*order_by, "place"], [*descending, ties.endswith("descending")]
-    frame = frame.with_columns(gain, place=item_sort_key(frame["item"], ties))
+    place = pl.int_range(pl.len()) if ties in BY_ROW else item_sort_key(frame["item"], ties)
+    order_by, descending = [*order_by, "place"], [*descending, "descending" in ties]
+    frame = frame.with_columns(gain, place=place)
     return frame.sort(order_by, descending=descending, maintain_order=True)

@@ -22,6 +22,7 @@ from rankmeter._engine.block import Block
 from rankmeter._engine.scores import UserValues, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
+from rankmeter._rankings.ties import BY_ROW
 from rankmeter._reading.by_user import IdSeries, InFrame
 from rankmeter._reading.spark import InSpark, Query, Unordered, send_frame
 from rankmeter._reading.table import POLARS, Table
@@ -273,7 +274,7 @@ class _Work:
         for name, spec in self.own.items():
             METRICS[name] = spec
         n, row = len(self.systems), pl.col("row")
-        sort = any(choices.ties == "input" for choices in self.plan.metrics_by_alignment())
+        sort = any(choices.ties in BY_ROW for choices in self.plan.metrics_by_alignment())
         truth = _with_rows(self.truth, rows.filter(row < 0), descending=True, sort=sort)
         systems = {
             name: _with_rows(

@@ -22,7 +22,7 @@ from rankmeter._rankings.codes import map_in_threads
 from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Groups
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.ties import ORDERED, compares_as_text
+from rankmeter._rankings.ties import BY_ROW, ORDERED, compares_as_text
 from rankmeter._reading.by_user import Ids, IdSeries, id_sort_keys
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def count_at_marks(candidates: Candidates, marks: Marks, ties: TieRule) -> RankC
         before = np.zeros_like(equal)
         if (tied := equal > 0).any():
             marks = t.only(tied)
-            marks = c.with_row_numbers(marks) if ties == "input" else marks
+            marks = c.with_row_numbers(marks) if ties in BY_ROW else marks
             before[tied] = _tally_by_definition(c, marks, [ties]).count_before(ties)
     return RankCounts(t.user, t.gain, above, equal, before, n_ranked)
 

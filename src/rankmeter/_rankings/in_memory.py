@@ -16,6 +16,7 @@ from rankmeter._rankings.ground_truth import Judged
 from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import Groups, Pairs, are_self_items, best_ranked_rows
 from rankmeter._rankings.rank_counts import RankCounts
+from rankmeter._rankings.ties import BY_ROW
 from rankmeter._reading.by_user import ByUser, Ids, IdSeries, Objects
 from rankmeter._reading.table import Table
 
@@ -67,7 +68,7 @@ class Rows:
 
     def tally(self, marks: Marks, ties: TieRule) -> RankCounts:
         counts = count_at_marks(self.candidates, marks, ties)
-        return counts if self.has_order or ties != "input" else replace(counts, before=None)
+        return counts if self.has_order or ties not in BY_ROW else replace(counts, before=None)
 
     def top(self, depth: int | None, removed: Sequence[Marks]) -> Candidates:  # noqa: ARG002
         """Candidates without `removed` rows: at least all with a rank up to `depth` then."""

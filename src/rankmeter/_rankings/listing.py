@@ -15,7 +15,7 @@ from rankmeter._evidence.lists import Lists
 from rankmeter._rankings.codes import Codes
 from rankmeter._rankings.counts import Candidates, argsort_segments, item_sort_key
 from rankmeter._rankings.pairs import Groups, user_offsets
-from rankmeter._rankings.ties import ORDERED
+from rankmeter._rankings.ties import BY_ROW, ORDERED
 from rankmeter._reading.by_user import to_series
 
 
@@ -52,7 +52,7 @@ def list_first_candidates(
         rows, value = _to_positions(rows, c)[order], value[order]
     equals_next = same_user & (value[1:] == value[:-1])
     has_ties = bool(equals_next.any())
-    if has_ties and choices.ties in ORDERED and choices.ties != "input":
+    if has_ties and choices.ties in ORDERED and choices.ties not in BY_ROW:
         by_item = functools.partial(_item_keys, c, choices)
         descending = "descending" in choices.ties
         rows = _sort_tied_rows(_to_positions(rows, c), equals_next, by_item, descending=descending)

@@ -27,7 +27,7 @@ from rankmeter._rankings.pairs import (
 )
 from rankmeter._rankings.parallel import concatenate_fields
 from rankmeter._rankings.rank_counts import RankCounts
-from rankmeter._rankings.ties import cut_counts
+from rankmeter._rankings.ties import BY_ROW, cut_counts
 from rankmeter._reading.by_user import to_series
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief
@@ -344,7 +344,7 @@ class _Rules:
         """Count only the candidates `rows`, at some marks or at those of the rules."""
         ranking, ties = self.ranking, self.judged.choices.ties
         marks = self.marks if marks is None else marks
-        if ties == "input":
+        if ties in BY_ROW:
             rows, marks = ranking.with_row_numbers(rows), ranking.with_row_numbers(marks)
         few = Candidates.of_marks(rows, ranking.n_users, ranking.order, falling=ranking.falling)
         return count_at_marks(few, marks, ties)

@@ -16,7 +16,7 @@ from rankmeter._choices import TieRule
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._rankings.marks import Marks
 from rankmeter._rankings.pairs import search_segments, user_offsets
-from rankmeter._rankings.ties import compares_as_text
+from rankmeter._rankings.ties import BY_ROW, compares_as_text
 from rankmeter._reading.by_user import Ids, joint_id_sort_keys
 
 
@@ -70,9 +70,11 @@ class Tally:
         indices = np.repeat(last + 1 - np.cumsum(n), n) + np.arange(n.sum())
         marks, before = self.marks.only(indices), {}
         groups, rows = (self._group[indices], group), (marks.row, row)
-        ids = [marks.item, items()] if {*self._before} - {"input"} else []
+        ids = [marks.item, items()] if {*self._before} - {*BY_ROW} else []
         for ties in self._before:
-            key = rows if ties == "input" else _item_sort_numbers(ids, ties)
+            key = rows if ties in BY_ROW else _item_sort_numbers(ids, ties)
+            if "descending" in ties:
+                key = ~key[0], ~key[1]
             before[ties] = indices, _count_preceding_ties(groups, key, rows)
         return before
 
@@ -123,6 +125,4 @@ def _count_preceding_ties(group: _Pair, key: _Pair, row: _Pair) -> IntArray:
 def _item_sort_numbers(ids: Sequence[Ids], ties: TieRule) -> _Pair:
     """Integers in the order of the items, for both lists of ids."""
     key = joint_id_sort_keys(ids, as_text=compares_as_text(ties, ids[0].type))
-    if "descending" in ties:
-        key = ~key
     return key[: len(ids[0])], key[len(ids[0]) :]

@@ -15,13 +15,25 @@ from rankmeter._rankings.parallel import Parallel
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter.errors import UsageError
 
-ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", "input")
-"""The tie rules that put tied items into one order."""
-
-
-def definite_tie_rule(ties: TieRule) -> TieRule | None:
-    """Return a tie rule if the rule gives tied items a definite order, else None."""
-    return ties if ties in ORDERED else None
+TIE_RULES: dict[TieRule, str] = {
+    "item": "the item that sorts first comes first",
+    "item-descending": "the item that sorts last comes first",
+    "text": "the item that sorts first as text comes first",
+    "text-descending": "the item that sorts last as text comes first",
+    "native-descending": "the item that sorts last comes first",
+    "input": "they keep the order of the rows",
+    "expected": "the mean over all orders counts",
+    "optimistic": "relevant ones come first",
+    "pessimistic": "relevant ones come last",
+    "realistic": "the middle of their ranks counts",
+    "rounded": "the middle of their ranks, rounded up, counts",
+    "together": "the last of their ranks counts",
+}
+"""How each rule finds the ranks of tied items, as notes say it."""
+BY_ROW: tuple[TieRule, ...] = ("input",)
+"""The rules that compare the places of tied items in the input."""
+ORDERED = ("item", "item-descending", "text", "text-descending", "native-descending", *BY_ROW)
+"""The rules that put tied items into one order; those named "descending" turn it round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +57,7 @@ def assign_ranks(counts: RankCounts, ties: TieRule) -> Placed:
     UsageError
         If the rule needs an order of the tied items, and the counts have no such order.
     """
-    rank, low, high = _ranks_and_spans(counts, ties)
-    placed = Placed(counts.user, counts.gain, rank, low, high, counts.item)
+    placed = Placed(counts.user, counts.gain, *_ranks_and_spans(counts, ties), counts.item)
     if np.any(placed.user[1:] <= placed.user[:-1]):
         placed = placed.only(_rank_order(placed))
     return placed
@@ -59,8 +70,7 @@ def cut_counts(
 
     `n_left` are the candidates of each user that are left, by default the first `depth` ones.
     """
-    rank, _, _ = _ranks_and_spans(counts, ties)
-    is_left = rank <= depth
+    is_left = _ranks_and_spans(counts, ties)[0] <= depth
     if ties in ("optimistic", "pessimistic"):  # a tied group ends where the ranking is cut
         counts = replace(counts, equal=np.minimum(counts.equal, depth - 1 - counts.above))
     n_ranked = np.minimum(counts.n_ranked, depth) if n_left is None else n_left
@@ -71,33 +81,28 @@ def _ranks_and_spans(counts: RankCounts, ties: TieRule) -> tuple[FloatArray, Int
     """The rank of each item, and the first and last rank of its unresolved tie."""
     low = counts.above + 1
     high = low + counts.equal
-    rank = low.astype(np.float64)
+    middle = (low + high) / 2.0
     if not np.any(high > low):
-        return rank, low, high
+        return middle, low, high
     if ties in ORDERED:
         if counts.before is None:
-            needed = "order" if ties == "input" else "ids"
+            needed = "order" if ties in BY_ROW else "ids"
             raise UsageError(
                 f"ties={ties!r} needs the {needed} of tied items, which this input does not "
                 "have: choose 'realistic' or 'expected'",
                 option="ties",
             )
         low = high = low + counts.before
-        rank = low.astype(np.float64)
     elif ties in ("optimistic", "pessimistic"):
         low = high = _extreme_ranks(counts, low, high, best=ties == "optimistic")
-        rank = low.astype(np.float64)
     elif ties == "together":
         low = high
-        rank = high.astype(np.float64)
     elif ties == "rounded":
         low = high = low + (high - low + 1) // 2
-        rank = low.astype(np.float64)
-    else:
-        rank = (low + high) / 2.0
-        if ties == "realistic":
-            low = high = low + (high - low) // 2
-    return rank, low, high
+    elif ties == "realistic":
+        low = high = low + (high - low) // 2
+        return middle, low, high
+    return (low + high) / 2.0, low, high
 
 
 def share_ranks(ranked: Sequence[Hits]) -> bool:
@@ -117,8 +122,7 @@ def _rank_order(placed: Placed) -> IntArray:
     Unresolved ties are ordered by their first rank: given ranks such as 2, 2, 2, 3 have spans that
     overlap, and the mean of the first can be beyond that of the second.
     """
-    is_open = np.any(placed.low < placed.high)
-    key = placed.low.astype(np.float64) if is_open else placed.rank
+    key = placed.low.astype(np.float64) if np.any(placed.low < placed.high) else placed.rank
     user, rank = np.ascontiguousarray(placed.user), np.ascontiguousarray(key)
     if _native.native is not None:
         grouped, order = Groups.of(user, int(user.max()) + 1).order, np.empty_like(user)

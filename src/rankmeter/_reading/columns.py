@@ -14,7 +14,7 @@ import polars as pl
 
 from rankmeter._reading.by_user import ByUser
 from rankmeter._reading.cells import describe_lists
-from rankmeter._reading.table import POLARS, Kind, Shape, format_few
+from rankmeter._reading.table import POLARS, Kind, OriginShape, format_few
 from rankmeter.errors import ColumnError, DataError, UsageError
 from rankmeter.errors._checks import RETRIEVAL, USERS, Words, brief, option_error, suggest_words
 
@@ -48,7 +48,7 @@ class Columns:
     counts: Counter[str] = field(
         default_factory=Counter
     )  # values that the reader dropped or converted
-    shape: Shape = ""
+    shape: OriginShape = ""
     words: Words = USERS  # what the form calls users and items
     lists: ByUser | None = None  # the same, if the values need no check
     nested: frozenset[str] = frozenset()  # the columns whose values are lists

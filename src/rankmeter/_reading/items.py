@@ -153,13 +153,17 @@ def _items_from_pair(names: Any, values: Any, option: str, expected: str, *, ndi
 
 
 def _to_list(value: object) -> list[Any]:
+    remedy = ""
     try:
-        return [*value]  # type: ignore[misc]
+        if not isinstance(value, Mapping):
+            return [*value]  # type: ignore[misc]
+        remedy = "; for several facts by name pass a frame with a column for each"
     except TypeError:
-        raise DataError(
-            f"an item of items= must have a category, a list of categories or a vector, got "
-            f"{brief(value)}"
-        ) from None
+        pass
+    raise DataError(
+        f"an item of items= must have a category, a list of categories or a vector, got "
+        f"{brief(value)}{remedy}"
+    )
 
 
 def _refuse_unequal_lengths(lengths: set[int | None], source: str) -> None:

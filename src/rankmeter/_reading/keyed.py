@@ -36,7 +36,7 @@ from rankmeter.errors._checks import brief, counted
 _is_series, _is_frame = class_test("pandas", "Series"), class_test("pandas", "DataFrame")
 
 
-Kind: TypeAlias = Literal["segment", "cluster"]
+LabelKind: TypeAlias = Literal["segment", "cluster"]
 
 
 class Keyed(NamedTuple):
@@ -105,7 +105,9 @@ class Labels(NamedTuple):
     counts: dict[str, int]
 
 
-def read_labels(data: object, column: Kind, users: pl.Series, *, textual: bool = False) -> Labels:
+def read_labels(
+    data: object, column: LabelKind, users: pl.Series, *, textual: bool = False
+) -> Labels:
     """Read the label of each of `users` (all distinct): a segment or a cluster.
 
     The data is a mapping from user to label, a frame or file with the columns ``user`` and

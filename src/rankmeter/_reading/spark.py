@@ -344,11 +344,6 @@ class Query:
     emptied: Any = None  # query of the users of rows that are dropped
 
     @property
-    def id_types(self) -> pl.Schema:
-        """Polars types of user and item."""
-        return pl.Schema({role: self.roles[role].dtype for role in ("user", "item")})
-
-    @property
     def all_rows(self) -> Any:
         """Query of all rows: user, item, score or rank, and ``rounded``, which is 1 or 0."""
         columns = [f"{column.sql} AS {role}" for role, column in self.roles.items()]

@@ -148,7 +148,7 @@ def refuse_values(
         )
 
 
-Shape: TypeAlias = Literal["flat", "pairs", "rows", "index", ""]
+OriginShape: TypeAlias = Literal["flat", "pairs", "rows", "index", ""]
 """How users are named.
 
 Not at all: one flat list or one flat ``{item: number}`` (pairs), which is user 0, or one list per
@@ -175,7 +175,7 @@ class Origin:
     source: str = "rankings"  # for messages: "pandas DataFrame", "runs/bpr.csv"
     textual: bool = False  # ids were read from text, so that "7" and 7 may be the same id
     counts: dict[str, int] = field(default_factory=dict)  # rows read, dropped or converted
-    shape: Shape = ""
+    shape: OriginShape = ""
     cautions: tuple[str, ...] = ()  # reasons to doubt that the data are what was meant
     trimmed: bool = False  # no id has white space at its ends
     engine: str = ""  # how the data are read if they are, or seem, too large for memory

@@ -14,7 +14,7 @@ from rankmeter._reading.keyed import find_column, read_keyed
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import brief
 
-Option = Literal["queries", "items"]
+TextOption = Literal["queries", "items"]
 _WORDS = {"queries": ("user", "text of a query"), "items": ("item", "title of an item")}
 _TEXTS = ("text", "title", "query", "question", "name", "querytext")
 """Names of columns with words, the best first."""
@@ -32,7 +32,7 @@ class Texts:
         return texts if any(texts) else []
 
 
-def read_texts(data: Any, option: Option, ids: pl.Series | None = None) -> Texts:
+def read_texts(data: Any, option: TextOption, ids: pl.Series | None = None) -> Texts:
     """Read the text of each query, or the title of each item.
 
     Takes a mapping from id to text, or a frame or file with a column for the id and one of text.
@@ -52,7 +52,7 @@ def read_texts(data: Any, option: Option, ids: pl.Series | None = None) -> Texts
     return texts_by_id
 
 
-def refuse_other_ids(texts: Texts, option: Option, ids: pl.Series) -> None:
+def refuse_other_ids(texts: Texts, option: TextOption, ids: pl.Series) -> None:
     """Refuse texts of which none is of one of the `ids`."""
     if texts.by_id and not any(str(one) in texts.by_id for one in ids.to_list()):
         role, words = _WORDS[option]
@@ -63,7 +63,7 @@ def refuse_other_ids(texts: Texts, option: Option, ids: pl.Series) -> None:
         )
 
 
-def _pairs(data: Any, option: Option) -> tuple[list[Any], list[Any]]:
+def _pairs(data: Any, option: TextOption) -> tuple[list[Any], list[Any]]:
     """Ids and texts."""
     role, words = _WORDS[option]
     expected = f"{option}= must be a mapping from id to the {words}, or a frame or file with "

@@ -21,7 +21,9 @@ from rankmeter._results.differences import (
     Difference,
     Heterogeneity,
     Lead,
+    OwnColumn,
     RankSet,
+    declared,
     difference_seen_from,
     segment_notes,
 )
@@ -32,9 +34,7 @@ from rankmeter._results.settings import Values
 from rankmeter._results.summary import Summary
 from rankmeter._results.tables import Bars, MeanCell, Style, TextTable
 from rankmeter._results.wording import (
-    change_text,
     group_by_key,
-    interval_of_change,
     interval_text,
     level_text,
     number_text,
@@ -451,17 +451,16 @@ class Compared(Logged):
 
     @use_words_of_result
     def difference_table(self, differences: Sequence[Difference] | None = None) -> TextTable:
-        """Every comparison: difference, interval, wins and losses, p, effect size."""
-        shown = self.differences if differences is None else differences
+        """Every comparison: difference, interval, wins and losses, p, those with an `OwnColumn`."""
+        shown, own = self.differences if differences is None else differences, declared(OwnColumn)
         rows = [
             (
                 f"{d.a} − {d.b}" + (f", {d.segment}" if d.segment else ""),
                 d.metric,
-                change_text(d.difference, d.low, d.high),
-                interval_of_change(d.difference, d.low, d.high),
+                *d.size_texts(),
                 f"{d.wins:,}/{d.ties:,}/{d.losses:,}" if d.per_user else "–",
                 *d.p_texts(),
-                change_text(d.d_z, digits=2),
+                *(column.text(getattr(d, name)) for name, column in own.items()),
             )
             for d in shown
         ]
@@ -472,7 +471,9 @@ class Compared(Logged):
             for row, d in enumerate(shown)
             if d.significant and d.better
         }
-        return TextTable((*columns, "d_z"), rows, styles=styles)
+        names = [column.name for column in own.values()]
+        spare = (*names[::-1], "adjusted p")
+        return TextTable((*columns, *names), rows, styles=styles, spare=spare)
 
     def _paired(self, metric: str, a: str, b: str) -> tuple[pl.Series, FloatArray, FloatArray]:
         """Users compared on a metric in systems a and b, with the values in both systems."""

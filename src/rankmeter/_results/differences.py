@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -40,6 +40,13 @@ class Mirror:
 
 
 NEGATED = Mirror(negated=True)
+
+
+class OwnColumn(NamedTuple):
+    """The column of a number in the table of differences, which a narrow terminal leaves out."""
+
+    name: str
+    text: Callable[[Any], str]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -129,7 +136,7 @@ class Difference(EqualFields):
     p_adjusted: float
     statistic: Annotated[float, NEGATED]
     method: str
-    d_z: Annotated[float, NEGATED]
+    d_z: Annotated[float, NEGATED, OwnColumn("d_z", functools.partial(change_text, digits=2))]
     gain: float
     gain_low: float
     gain_high: float
@@ -222,10 +229,13 @@ class Difference(EqualFields):
         from rankmeter._results.tables import TextTable
 
         columns = ("difference", "metric", "mean", f"{level_text(self.confidence)} interval", "p")
-        values = change_text(self.difference, self.low, self.high), self.p_texts()[1]
-        interval = interval_of_change(self.difference, self.low, self.high)
-        row = (f"{self.a} − {self.b}", self.metric, values[0], interval, values[1])
+        row = (f"{self.a} − {self.b}", self.metric, *self.size_texts(), self.p_texts()[1])
         return TextTable(columns, [row], [self.sentence()]).to_html()
+
+    def size_texts(self) -> tuple[str, str]:
+        """The difference and its interval, for tables."""
+        ends = (self.difference, self.low, self.high)
+        return change_text(*ends), interval_of_change(*ends)
 
     def p_texts(self) -> tuple[str, str]:
         """The p-value before and after the correction, for tables."""
@@ -241,10 +251,9 @@ class Difference(EqualFields):
 
     def size_with_interval(self) -> str:
         """The difference with its interval and the level of it."""
-        size = change_text(self.difference, self.low, self.high)
+        size, interval = self.size_texts()
         if math.isnan(self.low):
             return size
-        interval = interval_of_change(self.difference, self.low, self.high)
         return f"{size}, {level_text(self.confidence)} interval {interval}"
 
     def sentence(self) -> str:
@@ -340,10 +349,8 @@ class Difference(EqualFields):
 
     def other_method(self) -> str:
         """Clause on a disagreement of the interval and the test; empty if both agree."""
-        if not self.disagrees:
-            return ""
         verb = "includes" if self.significant else "excludes"
-        return f" (the interval, by another method, {verb} 0)"
+        return f" (the interval, by another method, {verb} 0)" if self.disagrees else ""
 
 
 class RankSet(NamedTuple):
@@ -465,17 +472,18 @@ def difference_seen_from(d: Difference, system: str) -> Difference:
         return d
     seen = {
         name: -getattr(d, mirror.of or name) if mirror.negated else getattr(d, mirror.of or name)
-        for name, mirror in _mirrors().items()
+        for name, mirror in declared(Mirror).items()
     }
     gain = (d.mean_b - d.mean_a) / abs(d.mean_a) if d.mean_a else math.nan
     return replace(d, **seen, gain=gain, gain_low=math.nan, gain_high=math.nan)
 
 
 @functools.cache
-def _mirrors() -> dict[str, Mirror]:
-    """Fields of a difference that are others from the other system."""
-    hints = get_type_hints(Difference, include_extras=True)
-    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_args(hint)}
+def declared(kind: type) -> dict[str, Any]:
+    """The fields of a difference that have a `Mirror`, or an `OwnColumn`."""
+    hints = get_type_hints(Difference, include_extras=True).items()
+    noted = [(name, note) for name, hint in hints for note in getattr(hint, "__metadata__", ())]
+    return {name: note for name, note in noted if isinstance(note, kind)}
 
 
 def difference_schema() -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from rankmeter._choices import CHOICES, Setting
 from rankmeter._engine.scores import UserValues
 from rankmeter._rankings.align import Facts as AlignmentFacts
+from rankmeter._rankings.ties import TIE_RULES
 from rankmeter._results.counts import NEGATIVE, SKEWED, UNUSED_LABELS, count_in_words
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import group_by_key, number_text
@@ -36,28 +36,14 @@ Facts = Mapping[str, str]
 """Sentences by subject: ``{"users without a ranking": "1 user has no ranking and …"}``."""
 
 COUNTED = {
-    "zero": "counts as 0",
-    "one": "counts as 1",
-    "skip": "is left out",
-    "ignore": "is left out",
-    "nan": "leaves no mean",
+    "zero": ("counts as 0", "count as 0"),
+    "one": ("counts as 1", "count as 1"),
+    "empty": ("counts as an empty ranking", "count as empty rankings"),
+    "skip": ("is left out", "are left out"),
+    "ignore": ("is left out", "are left out"),
+    "nan": ("leaves no mean", "leave no mean"),
 }
-"""What is done with a user of a special case."""
-TIE_RULES = {
-    "item": "the item that sorts first comes first",
-    "item-descending": "the item that sorts last comes first",
-    "text": "the item that sorts first as text comes first",
-    "text-descending": "the item that sorts last as text comes first",
-    "native-descending": "the item that sorts last comes first",
-    "input": "they keep the order of the rows",
-    "expected": "the mean over all orders counts",
-    "optimistic": "relevant ones come first",
-    "pessimistic": "relevant ones come last",
-    "realistic": "the middle of their ranks counts",
-    "rounded": "the middle of their ranks, rounded up, counts",
-    "together": "the last of their ranks counts",
-}
-"""How the ranks of tied items are found."""
+"""What is done with a user of a special case, and with several."""
 
 ORDINARY = frozenset(
     {
@@ -327,12 +313,7 @@ def _special_cases(entry: MetricPlan, scores: UserValues) -> dict[str, str]:
 
 def _users_sentence(n: int, has: str, rule: str) -> str:
     """Sentence on the users that have, or lack, something; empty without such users."""
-    words, one = words_in_use(), n == 1
-    done = COUNTED.get(rule, rule)
-    if rule == "empty":
-        done = "counts as an empty ranking" if one else "counts as empty rankings"
-    if not one:
-        done = re.sub("^counts", "count", re.sub("^leaves", "leave", re.sub("^is", "are", done)))
+    words, done = words_in_use(), COUNTED.get(rule, (rule, rule))[n != 1]
     return f"{counted(n, f'{words.user} has', f'{words.users} have')} {has} and {done}" if n else ""
 
 

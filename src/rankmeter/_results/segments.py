@@ -291,7 +291,7 @@ def _with_unit(span: str, unit: str) -> str:
     return f"{span} {unit.removesuffix('s') if span == '1' else unit}"
 
 
-Parts = Mapping[str | None, Mapping[str, Estimate]]
+MeansByPart = Mapping[str | None, Mapping[str, Estimate]]
 """By part of the users and metric, the mean; None are users without a label."""
 
 
@@ -302,7 +302,7 @@ def means_by_segment(
     clusters: IntArray | None,
     *,
     macro: bool = False,
-) -> Parts:
+) -> MeansByPart:
     """Means by part of the users; users without a label, under None, follow the labels.
 
     With `macro`, the means of the means of the parts follow.
@@ -327,7 +327,7 @@ def means_by_segment(
     return means
 
 
-def segment_means_frame(means_by_part: Parts) -> pl.DataFrame:
+def segment_means_frame(means_by_part: MeansByPart) -> pl.DataFrame:
     """Convert means by part to a frame with a row per part and metric."""
     rows = [
         (part, e.label, e.mean, e.low, e.high, e.std, e.n)

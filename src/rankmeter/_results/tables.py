@@ -133,6 +133,8 @@ class TextTable:
         does not.
     bars : Bars or None
         A last column with intervals.
+    spare : sequence of str
+        Columns that a narrow terminal leaves out, in this order.
     """
 
     columns: Sequence[str]
@@ -141,6 +143,7 @@ class TextTable:
     left: int = 1
     styles: Mapping[tuple[int, int], Collection[Style]] = field(default_factory=dict)
     bars: Bars | None = None
+    spare: Sequence[str] = ()
 
     def __repr__(self) -> str:
         return self.to_text()

@@ -22,7 +22,7 @@ from rankmeter._rankings.queries import CountedRows, Queries
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._reading.by_user import Ids, IdSeries, InFrame, count_distinct, to_series
 from rankmeter._reading.ids import to_ids
-from rankmeter._reading.table import Origin, Shape, Table, integers_from_text
+from rankmeter._reading.table import Origin, OriginShape, Table, integers_from_text
 from rankmeter._scores.array_files import is_path, read_array_file, row_values
 from rankmeter._scores.arrays import asarray, to_numpy
 from rankmeter._scores.known_ranks import LARGEST_RANK, count_samples, read_ranks
@@ -132,7 +132,7 @@ class Scores(RankingKind):
         typed = users.dtype == pl.String and integers_from_text(users) is not None
         textual = read.textual and given[1] is None and not typed
         has_names = self.users is not None or unless_positions(users.to_list()) is not None
-        shape: Shape = "" if has_names or len(users) == 1 else "rows"
+        shape: OriginShape = "" if has_names or len(users) == 1 else "rows"
         origin = Origin("Scores", textual, counts={"rows": len(rows), **+counts}, shape=shape)
         return Table(rows, "score", rows.empty_users, origin)
 

@@ -9,8 +9,9 @@ import polars as pl
 
 from rankmeter._engine.memory import Source
 from rankmeter._engine.scores import UserValues
+from rankmeter._rankings.ties import TIE_RULES
 from rankmeter._results.comparison import Comparison
-from rankmeter._results.notes import TIE_RULES, Facts, notes_on_means
+from rankmeter._results.notes import Facts, notes_on_means
 from rankmeter._results.summary import Summary
 from rankmeter._results.walkthrough import Place, Walk, Walkthrough
 from rankmeter._show.walk import make_ranking_grid, walk_metrics

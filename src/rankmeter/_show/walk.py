@@ -22,7 +22,7 @@ from rankmeter._engine.counted import CountedQueries, align_queries
 from rankmeter._engine.scores import Averaged, UserValues
 from rankmeter._evidence.hits import Hits
 from rankmeter._evidence.lists import Features, Lists
-from rankmeter._evidence.steps import Column, Formula, Step, Sum, Value, note_steps
+from rankmeter._evidence.steps import Column, Formula, NotedStep, Sum, Value, note_steps
 from rankmeter._rankings.align import Aligned
 from rankmeter._rankings.queries import CountedRows
 from rankmeter._results.walkthrough import Grid, Line, Place, Walk
@@ -232,7 +232,7 @@ class _Walker:
         self.lines: list[Line] = []
         self.by_rank = {r: i for i, r in reversed([*enumerate(layout.ranks)])}
 
-    def put_steps(self, steps: Sequence[Step], label: str) -> None:
+    def put_steps(self, steps: Sequence[NotedStep], label: str) -> None:
         """Add all steps as grid columns or lines, and name the last line `label`."""
         for step in steps:
             if isinstance(step, Column | Sum):
@@ -360,7 +360,7 @@ def walk_metrics(
 def _walk_metric(
     layout: _ListLayout | _CountLayout, entry: MetricPlan, averaged: Averaged, row: int
 ) -> Walk:
-    steps: list[Step] = []
+    steps: list[NotedStep] = []
     aligned = layout.aligned
     with note_steps(steps):
         if entry.candidates is not None:
@@ -393,12 +393,12 @@ def _walk_metric(
     )
 
 
-def _state_steps(state: Exposure, layout: _ListLayout, positions: Any) -> list[Step]:
+def _state_steps(state: Exposure, layout: _ListLayout, positions: Any) -> list[NotedStep]:
     """Steps to a number over all lists, and numbers of lists with each of the user's items.
 
     The number without the user comes first.
     """
-    steps: list[Step] = []
+    steps: list[NotedStep] = []
     if positions.size and state.n_users > 1:
         other_users = np.delete(np.arange(state.n_users), positions)
         steps.append(Value("without_this_user", state.take(other_users).value(), None))

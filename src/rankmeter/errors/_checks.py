@@ -13,7 +13,6 @@ from numbers import Real
 from typing import Any, ParamSpec, TypeVar, get_args
 
 from rankmeter.errors import DataError, UsageError, spell_out_hidden_characters, to_one_line
-from rankmeter.errors._removed import removed_word_hint
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -149,7 +148,9 @@ def check_choice(name: str, value: Any, allowed: Any) -> str:
     words = tuple(get_args(allowed) or allowed)
     if isinstance(value, str) and value in words:
         return str(value)
-    hint = removed_word_hint(name, value)
+    from rankmeter.errors._synonyms import word_hint
+
+    hint = word_hint(name, value)
     hint = hint or (suggest_words(value, words) if isinstance(value, str) else "")
     raise option_error(name, f"one of {', '.join(map(repr, words))}", value, words, hint)
 

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from rankmeter.errors._checks import check_seed
 
-Words = NDArray[np.uint64]
+Bits = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
-_Step = Callable[[Words, Words], Words]
+_Step = Callable[[Bits, Bits], Bits]
 
 
-def scramble_bits(words: Words) -> Words:
+def scramble_bits(words: Bits) -> Bits:
     """Scramble 64-bit words one to one: a step of SplitMix64.
 
     Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA.
@@ -34,7 +34,7 @@ def scramble_bits(words: Words) -> Words:
     return words ^ (words >> np.uint64(31))
 
 
-def draw_random_bits(seed: int, *columns: pl.Series) -> Words:
+def draw_random_bits(seed: int, *columns: pl.Series) -> Bits:
     """Draw one 64-bit number per row, made from the seed and the ids in that row alone."""
     state = scramble_bits(
         np.full(len(columns[0]), check_seed(seed, least=None) % 2**64, dtype=np.uint64)
@@ -44,7 +44,7 @@ def draw_random_bits(seed: int, *columns: pl.Series) -> Words:
     return state
 
 
-def _bits_from_ids(ids: pl.Series) -> Words:
+def _bits_from_ids(ids: pl.Series) -> Bits:
     """Convert ids to 64-bit words: keep integers, hash the text of other ids with BLAKE2b."""
     if ids.dtype.is_integer():
         return ids.to_numpy().astype(np.uint64)
@@ -67,7 +67,7 @@ class Shuffle:
     """
 
     n: int
-    keys: Words
+    keys: Bits
     rounds: ClassVar[int] = 8
 
     def item_at(self, position: Numbers, key: Numbers) -> Numbers:
@@ -89,13 +89,13 @@ class Shuffle:
     def _digit_base(self) -> np.uint64:
         return np.uint64(math.isqrt(self.n - 1) + 1)
 
-    def _permute(self, value: Words, keys: Words) -> Words:
+    def _permute(self, value: Bits, keys: Bits) -> Bits:
         high, low = np.divmod(value, self._digit_base)
         for number in range(self.rounds):
             high, low = low, (high + self._round_function(low, keys, number)) % self._digit_base
         return high * self._digit_base + low
 
-    def _invert_permutation(self, value: Words, keys: Words) -> Words:
+    def _invert_permutation(self, value: Bits, keys: Bits) -> Bits:
         high, low = np.divmod(value, self._digit_base)
         for number in reversed(range(self.rounds)):
             high, low = (
@@ -105,7 +105,7 @@ class Shuffle:
             )
         return high * self._digit_base + low
 
-    def _round_function(self, digit: Words, keys: Words, number: int) -> Words:
+    def _round_function(self, digit: Bits, keys: Bits, number: int) -> Bits:
         return (
             scramble_bits(keys + digit * np.uint64(self.rounds) + np.uint64(number))
             % self._digit_base
