@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 from pkgutil import get_data
@@ -289,3 +290,10 @@ def test_a_metric_hides_the_file_of_its_name():
     assert metrics.ndcg is METRICS["ndcg"].function
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = metrics.nothing
+
+
+def test_no_two_metrics_of_rankmeter_share_a_name():
+    names = [*METRICS, *SYNONYMS]
+    meant = {(name.replace("_", ""), SYNONYMS.get(name, name)) for name in names}
+    assert len(meant) == len({key for key, _ in meant})
+    assert [name for name in names if not re.fullmatch(r"[a-z0-9][a-z0-9_.]*", name)] == []

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankmeter._statistics.vectors import Sums
+from rankmeter._statistics.sums import Sums
 
 pytestmark = pytest.mark.once
 

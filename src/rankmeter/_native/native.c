@@ -416,19 +416,22 @@ WIDE static int64_t count_narrow(const float *value, Py_ssize_t n, const struct 
     for (Py_ssize_t from = 0; from < n; from += CACHED) {
         int size = (int)(n - from < CACHED ? n - from : CACHED), finite = 0;
         const float *own = value + from;
-        for (int j = 0; j < size; j++)
-            finite += fabsf(own[j]) <= FLT_MAX;
-        n_finite += finite;
         for (Py_ssize_t i = 0; i < targets->n; i++) {
             float wanted = (float)targets->wanted[i];
             int above = 0, upto = 0;
-            for (int j = 0; j < size; j++) {
+            for (int j = 0; i == 0 && j < size; j++) { /* in one pass */
+                finite += fabsf(own[j]) <= FLT_MAX;
+                above += own[j] < wanted;
+                upto += own[j] <= wanted;
+            }
+            for (int j = 0; i > 0 && j < size; j++) {
                 above += own[j] < wanted;
                 upto += own[j] <= wanted;
             }
             targets->above[i] += above;
             targets->upto[i] += upto;
         }
+        n_finite += finite;
     }
     return n_finite == n;
 }

@@ -121,6 +121,10 @@ class Objects(Ids):
         return [*map(str.__str__ if self.type == "String" else int, self.values)]
 
     def to_integers(self) -> npt.NDArray[Any]:
+        return self._integers
+
+    @cached_property
+    def _integers(self) -> npt.NDArray[Any]:
         return np.fromiter(self.values, self.type.lower(), len(self.values))
 
 
@@ -273,9 +277,9 @@ class Stored(ABC):
         """Whether there is a first and a last item of each user; a set has none."""
         return True
 
-    def end_items(self) -> set[Any] | None:
-        """The items at the ends of plain lists; None if these rows are not plain lists."""
-        return None
+    def has_end(self, items: set[Any]) -> bool:  # noqa: ARG002
+        """Whether one of some items may be at an end of a list."""
+        return True
 
     def count_filled_lists(self, filler: Any, *, alone: bool) -> int | None:  # noqa: ARG002
         """Number of lists that end in a filler; None if these rows are not lists themselves.

@@ -321,11 +321,11 @@ def order_caution(rankings: Table, truth: Table) -> str:
     if rankings.order != "score" or not rankings.origin.is_ordered or len(rows) < _SURE:
         return ""
     scores, starts = rankings.scores, _list_starts(rankings)
-    sizes = np.diff(np.append(starts, scores.size))
-    first = scores[: sizes[0]]
+    first = scores[: starts[1] if starts.size > 1 else scores.size]
     rises = first[0] <= first[-1] and (np.diff(first) > 0).all()
-    if not rises and not _are_ranks(first, starts[:1], sizes[:1]):
+    if not rises and not _are_ranks(first, starts[:1], np.array([first.size])):
         return ""
+    sizes = np.diff(np.append(starts, scores.size))
     inner = np.delete(np.diff(scores), starts[1:] - 1)  # steps within a list
     if not inner.size or sum(lgamma(n + 1) for n in sizes[:_MANY].tolist()) < _LOG_CHANCE:
         return ""

@@ -49,10 +49,8 @@ def filler_caution(rankings: Table, truth: Table) -> str:
         return ""
     if "assumed_gains" not in truth.counts or not truth.rows.has_ends:
         return ""
-    ends = truth.rows.end_items()
-    for filler in {0, *_extremes(truth)} if ends is None else ends & {0, min(ends), max(ends)}:
-        judged = _count_filled_lists(filler, truth)
-        if not judged or filler not in {0, *_extremes(truth)}:
+    for filler in {0, *_extremes(truth)}:
+        if not (judged := _count_filled_lists(filler, truth)):
             continue
         ranked = _count_filled_lists(filler, rankings, alone=True)
         alone = judged > 1 and (filler == 0 or _are_like_rows_of_an_array(truth))
@@ -70,9 +68,9 @@ def filler_caution(rankings: Table, truth: Table) -> str:
 def _possible_fillers(table: Table) -> list[Any]:
     """The fillers at the ends of plain lists, or among the items of rows."""
     rows, fillers = table.rows, _FILLERS.get(table.id_type("item"), ())
-    if table.order == "rank":
+    if table.order == "rank" or not (len(rows) and rows.has_end({*fillers})):
         return []
-    found: Any = rows.end_items()
+    found: Any = None
     if isinstance(rows, InFrame) and rows.in_memory:
         items = rows.items().to_series()
         if len(items) <= _SHORT:

@@ -68,23 +68,27 @@ class PythonLists(ByUser):
 
     def items(self) -> Objects:
         """All items, grouped by user."""
+        return self._items
+
+    @cached_property
+    def _items(self) -> Objects:
         items = [*chain.from_iterable(self.containers)]
         if len(items) != len(self):
             raise DataError(CHANGED)
         return Objects(items, self.item_type)
 
+    @cached_property
+    def _lists(self) -> list[list[Any]]:
+        return [items for items in self.containers if type(items) is list]
+
     @property
     def has_ends(self) -> bool:
-        return any(type(container) is list for container in self.containers)
+        return bool(self._lists)
 
-    def end_items(self) -> set[Any] | None:
-        if {*map(type, self.containers)} != {list}:
-            return None
-        return self._ends
-
-    @cached_property
-    def _ends(self) -> set[Any]:
-        return {*map(itemgetter(-1), self.containers), *map(itemgetter(0), self.containers)}
+    def has_end(self, items: set[Any]) -> bool:
+        return isinstance(self.containers[0], dict) or not all(
+            items.isdisjoint(map(itemgetter(end), self._lists)) for end in (-1, 0)
+        )
 
     def count_filled_lists(self, filler: Any, *, alone: bool) -> int:
         if isinstance(self.containers[0], dict):
@@ -93,12 +97,15 @@ class PythonLists(ByUser):
             if alone:
                 lowest = lowest and all(_has_single_minimum(items.values()) for items in full)
             return len(full) if lowest and len(full) > 1 else 0
-        lists = [items for items in self.containers if type(items) is list]
-        first = next((items for items in lists if filler in items), ())
-        return max(
-            (_count_lists_with_end(filler, end, lists) for end in (-1, 0)
-             if first and first[end] == filler), default=0
-        )  # fmt: skip
+        items, is_text = self.items(), self.item_type == "String"
+        known = np.array(items.values, dtype=object) if is_text else items.to_integers()
+        at = np.flatnonzero(known == filler)  # once in a list
+        user = np.searchsorted(self.offsets, at, side="right") - 1
+        of_lists = np.array([type(self.containers[n]) is list for n in user.tolist()], dtype=bool)
+        at, user = at[of_lists], user[of_lists]
+        first, last = self.offsets[user], self.offsets[user + 1] - 1
+        is_filler = np.all(first < last) and (np.all(at == last) or np.all(at == first))
+        return at.size if is_filler else 0
 
     def has_item(self, item: Any) -> bool:
         return any(item in container for container in self.containers)
@@ -149,19 +156,6 @@ class PythonLists(ByUser):
 def _has_single_minimum(scores: Iterable[float]) -> bool:
     lowest, *others = nsmallest(2, scores)
     return not others or lowest < others[0]
-
-
-def _count_lists_with_end(filler: Any, end: int, lists: Sequence[Sequence[Any]]) -> int:
-    """Number of lists with the filler at an end, after or before an item; 0 if it is elsewhere."""
-    ends = [*map(itemgetter(end), lists)]
-    if filler not in ends:
-        return 0
-    others = (
-        items for items, last in zip(lists, ends, strict=True) if last != filler or len(items) == 1
-    )
-    if any(filler in items for items in others):  # soon, if it is an item
-        return 0
-    return ends.count(filler)
 
 
 def _container_lengths(containers: Sequence[Any]) -> npt.NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from math import isnan
 from typing import Any
 
@@ -133,8 +134,7 @@ def names_row(value: Mapping[Any, Any], *, whole: bool = False) -> bool:
     if len(value) > _MOST_FIELDS:
         return False
     keys = [key for key in value if isinstance(key, str)]  # others are ids
-    users = names_for_role("user", keys)
-    if not users:
+    if not (users := keys and names_for_role("user", keys)):
         return False
     if names_for_role("item", keys) or _names_of_list_fields({key: value[key] for key in keys}):
         return True
@@ -153,9 +153,9 @@ def is_record(value: Mapping[Any, Any]) -> bool:
 
 def are_plurals(data: Mapping[Any, Any]) -> bool:
     """Whether few keys are plurals or initials of names for a user and an item."""
-    if not 2 <= len(data) <= _FEW_FIELDS:
+    names = [key.lower() for key in islice(data, _FEW_FIELDS + 1) if isinstance(key, str)]
+    if not 2 <= len(names) <= _FEW_FIELDS:
         return False
-    names = [str(key).lower() for key in data]
     singular = [f"{name[:-3]}y" if name.endswith("ies") else name.rstrip("s") for name in names]
     return all(
         bool(names_for_role(role, singular)) or initials in names

@@ -130,7 +130,7 @@ def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str,
     if crowded:
         legend = result._legend("beats: how many")
         beats = {
-            label: Counter(d.better for d in result[label] if d.significant)
+            label: Counter(d.better for d in result.differences_on(label) if d.significant)
             for label in result.labels
         }
         cells = {

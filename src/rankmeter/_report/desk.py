@@ -90,7 +90,7 @@ def pack_desk(desk: Desk) -> str:
     text = json.dumps(
         desk_content(desk), ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def desk_content(desk: Desk) -> dict[str, Any]:

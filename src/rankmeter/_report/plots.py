@@ -66,7 +66,7 @@ def charts_of_kind(result: Comparison, kind: str, metric: str) -> list[Any]:
     values, systems, differences = (
         result.by_metric[metric],
         systems_in_charts(result),
-        result[metric],
+        result.differences_on(metric),
     )
     if kind == "curve":
         if not require_plan(result)[metric].spec.cutoff:

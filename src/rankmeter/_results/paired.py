@@ -35,9 +35,9 @@ from rankmeter._statistics.intervals import (
     values_of_units,
 )
 from rankmeter._statistics.paired_tests import (
-    cohens_dz,
     count_changes_of_one_size,
     drawn_test,
+    effect_of_moments,
     exact_test,
     heterogeneity_test,
     paired_t_test,
@@ -65,7 +65,7 @@ from rankmeter._statistics.step_down import (
     adjust_p_values,
     step_down_test,
 )
-from rankmeter._statistics.vectors import moments, paired_moments
+from rankmeter._statistics.vectors import Moments, moments, paired_moments
 from rankmeter.errors import InvalidValueError
 from rankmeter.errors._checks import count_users, words_in_use
 
@@ -92,6 +92,11 @@ class _Group:
     rows: IntArray
     units: FloatArray
     runs: Sequence[FloatArray]
+
+    @functools.cached_property
+    def moments(self) -> list[Moments]:
+        """Moments of each system over the users."""
+        return [*map(moments, self.table.T)]
 
 
 class _Tested(NamedTuple):
@@ -124,6 +129,7 @@ class _Pair:
     group: _Group
     system_names: tuple[str, str]
     user_values: tuple[FloatArray, FloatArray]
+    user_moments: tuple[Moments, Moments]
     unit_values: tuple[FloatArray, FloatArray]
     run_values: Sequence[FloatArray]
     setting: Setting
@@ -146,7 +152,17 @@ class _Pair:
             return self.group.values.span
         return float(np.ptp(self.user_values)) if self.user_differences.size else 0.0
 
-    @property
+    @functools.cached_property
+    def unit_moments(self) -> Moments:
+        """Moments of the differences of units."""
+        return paired_moments(*self.unit_values)
+
+    @functools.cached_property
+    def user_spread(self) -> SampleMean:
+        """Spread of the differences of users."""
+        return spread_of_mean(self.user_differences, self.group.clusters)
+
+    @functools.cached_property
     def widening_change(self) -> float:
         """The change by which rare differences widen an interval; 0 for plain Student's t."""
         if self.setting.uses_bootstrap or self.settings.test == "t":
@@ -179,7 +195,7 @@ class _Pair:
         exact = exact_test(x, y)
         if exact is None and np.count_nonzero(x != y) > MOST_FLIPPED:
             return paired_t_test(x, y)
-        return exact or drawn_test(x, y, p, draws)
+        return exact or drawn_test(self.unit_moments.mean, p, draws)
 
     def least_p_value(self, result: TestResult) -> float:
         """The smallest p that any signs of these differences would give; 0 for t and many users."""
@@ -201,9 +217,8 @@ class _Pair:
         """Spread of the differences; without variation, with a pseudo-unit as in an interval."""
         d = self.unit_differences
         variation = float(np.abs(d - d.mean()).max()) / ROUNDING
-        return spread_of_mean(self.user_differences, self.group.clusters).with_pseudo_unit(
-            max(pseudo_unit_change(d, span) - variation, 0.0)
-        )
+        change = max(pseudo_unit_change(d, span) - variation, 0.0)
+        return self.user_spread.with_pseudo_unit(change)
 
     def make_difference(
         self, tested: _Tested, adjusted: float, family: _Family, size: int
@@ -214,10 +229,10 @@ class _Pair:
         p, least = max(adjusted, result.p), (1.0 + 1e-9) / (1.0 + result.draws)
         is_bound = result.draws > 0 and result.p <= least  # none of the flips reaches it
         shared = bool(draws) and size > 1 and tested.result is None
-        (a, b), (x, y) = self.system_names, self.user_values
+        a, b = self.system_names
         low, high = self.difference_interval(result.method, family.interval_level)
         margins = self.test_against_margin()
-        mean = moments(self.user_differences).mean
+        mean = self.user_spread.mean
         if abs(mean) <= 4 * np.finfo(np.float64).eps * np.abs(self.user_values).max(initial=0.0):
             mean = 0.0  # the means are equal but for rounding
         direction = mean if result.direction is None else result.direction
@@ -227,8 +242,8 @@ class _Pair:
             segment=self.group.segment,
             a=a,
             b=b,
-            mean_a=moments(x).mean,
-            mean_b=moments(y).mean,
+            mean_a=self.user_moments[0].mean,
+            mean_b=self.user_moments[1].mean,
             difference=mean,
             low=low,
             high=high,
@@ -238,7 +253,7 @@ class _Pair:
             method=result.method,
             **self.effect_sizes(),
             detectable=self.detectable_difference(result.method, family.test_level),
-            n=x.size,
+            n=self.user_differences.size,
             significant=bool(p <= self.setting.alpha),
             increasing=values.increasing,
             note=result.note or self.caution_note(),
@@ -264,13 +279,12 @@ class _Pair:
         better, worse = (x, y) if group.values.increasing else (y, x)
         by_user = not group.values.pooled
         wins, ties, losses = wins_ties_losses(better, worse) if by_user else (0, 0, 0)
-        confidence, change = self.setting.confidence, self.widening_change
-        gain, ends = relative_gain(
-            x, y, confidence=confidence, clusters=group.clusters, change=change
-        )
-        sign = math.copysign(1.0, moments(y).mean)
+        options: dict[str, Any] = {"clusters": group.clusters, "known": self.user_moments}
+        options |= {"confidence": self.setting.confidence, "change": self.widening_change}
+        gain, ends = relative_gain(x, y, **options)
+        sign = math.copysign(1.0, self.user_moments[1].mean)
         return {
-            "d_z": cohens_dz(*self.unit_values) if by_user else math.nan,
+            "d_z": effect_of_moments(self.unit_moments) if by_user else math.nan,
             "gain": sign * gain,
             "gain_low": min(sign * end for end in ends),
             "gain_high": max(sign * end for end in ends),
@@ -319,8 +333,8 @@ class _Pair:
             return mean_interval(self.user_differences, summary, self.setting, group.clusters)
         if self.settings.test == "t" and "randomization" in method:  # t has no result
             change = pseudo_unit_change(self.unit_differences, self.value_span)
-        error = spread_of_mean(self.user_differences, group.clusters)
-        error = (self.crossed.spread if group.runs else error).with_pseudo_unit(change)
+        error = self.crossed.spread if group.runs else self.user_spread
+        error = error.with_pseudo_unit(change)
         ends = student_interval(error, 1.0 - level)
         if self.settings.test == "t" or group.runs:
             return ends
@@ -331,7 +345,7 @@ class _Pair:
 
     def detectable_difference(self, method: str, level: float) -> float:
         """Smallest difference detectable with these users at the level of the family, or NaN."""
-        n, _, sd = paired_moments(*self.unit_values)
+        n, _, sd = self.unit_moments
         if n < 2 or level >= POWER:
             return math.nan
         flips = "randomization" in method or method.startswith("Wilcoxon")
@@ -452,7 +466,7 @@ class PairedTests:
         groups = []
         for values in self.values:
             users = among[values.compared_mask[among]]
-            table = values.values_of_users(users)
+            table = np.asfortranarray(values.values_of_users(users))
             if values.pooled and np.isnan(table).any():  # a number that these users do not have
                 users, table = users[:0], table[:0]
             cluster_ids, rows, units = None, users, table
@@ -467,10 +481,11 @@ class PairedTests:
 
     def _pair(self, group: _Group, columns: tuple[int, int]) -> _Pair:
         (i, j), table, units, runs = columns, group.table, group.units, group.runs
-        values = (table[:, i], table[:, j]), (units[:, i], units[:, j])
+        of_users = (table[:, i], table[:, j]), (group.moments[i], group.moments[j])
         of_runs = (runs[i], runs[j]) if runs else ()
         names = self.names[i], self.names[j]
-        return _Pair(group, names, *values, of_runs, self.setting, self.settings)
+        values = (*of_users, (units[:, i], units[:, j]), of_runs)
+        return _Pair(group, names, *values, self.setting, self.settings)
 
     def _compare_groups(
         self, groups: Sequence[_Group], leads: dict[str, Lead] | None = None

@@ -25,8 +25,7 @@ MOST_DECIMALS = 8
 
 def decimals_by_size(*values: float) -> int:
     """Decimals that show two digits of the largest of some numbers: four, unless all are small."""
-    sizes = [abs(value) for value in values if math.isfinite(value)]
-    largest = max(sizes, default=0.0)
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     return max(4, 1 - math.floor(math.log10(largest))) if largest else 4
 
 
@@ -134,8 +133,8 @@ def odds_text(p: float, *, at_most: bool = False) -> str:
 
 def to_json_value(value: Any) -> Any:
     """Convert values for JSON, with None in place of infinite and NaN numbers."""
+    if isinstance(value, str | int | float | None):
+        return None if isinstance(value, float) and not math.isfinite(value) else value
     if isinstance(value, Mapping):
         return {name: to_json_value(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json_value(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return [*map(to_json_value, value)] if isinstance(value, list | tuple) else value

@@ -249,7 +249,10 @@ def stratified_spread(
 def covariance_of_means(vectors: Sequence[Floats], clusters: npt.ArrayLike | None = None) -> Floats:
     """Covariance matrix of the means of vectors over the same users, at least two units."""
     if clusters is None:
-        return np.atleast_2d(np.cov(np.stack(vectors))) / vectors[0].size
+        gaps = np.stack(vectors)
+        gaps -= gaps.mean(axis=1)[:, None]
+        products: Floats = gaps @ gaps.T * (1.0 / (gaps.shape[1] - 1)) / gaps.shape[1]
+        return products
     moved = []
     for x in vectors:
         sums, sizes = cluster_sums(x, clusters)

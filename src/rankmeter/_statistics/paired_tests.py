@@ -16,12 +16,14 @@ from rankmeter._statistics.intervals import (
     clip_p_value,
     covariance_of_means,
     spread_of_mean,
+    spread_of_moments,
     t_quantile,
     t_test_result,
     too_few_users_result,
 )
 from rankmeter._statistics.vectors import (
     Floats,
+    Moments,
     all_signs,
     finite_pair,
     finite_table,
@@ -47,7 +49,12 @@ def cohens_dz(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     0 for identical systems, infinite if all users differ by the same amount, NaN for fewer than
     two users.
     """
-    _, mean, sd = paired_moments(*finite_pair(a, b))
+    return effect_of_moments(paired_moments(*finite_pair(a, b)))
+
+
+def effect_of_moments(differences: Moments) -> float:
+    """`cohens_dz` of differences with these moments."""
+    _, mean, sd = differences
     if mean == 0.0 and not math.isnan(sd):
         return 0.0  # without a difference the effect is 0, even if nothing varies
     return mean / sd if sd else math.copysign(math.inf, mean)
@@ -60,6 +67,7 @@ def relative_gain(
     confidence: float = 0.95,
     clusters: npt.ArrayLike | None = None,
     change: float = 0.0,
+    known: tuple[Moments, Moments] | None = None,
 ) -> tuple[float, Interval]:
     """Relative gain of the mean of A over the mean of B, with interval: 0.1 for ten percent.
 
@@ -73,14 +81,16 @@ def relative_gain(
     two users and infinite where the data cannot distinguish the mean of B from 0: the ratios are
     then those outside of an interval. With ``clusters`` the variances are those of clusters. A
     ``change`` is added to the variance of the difference, as `SampleMean.with_pseudo_unit` does.
+    The moments of both systems are computed if they are not ``known``.
     """
     check_fraction("confidence", confidence)
     a, b = finite_pair(a, b)
     order = np.lexsort((b, a))  # so that the sums below are the same for any order of the users
     a, b = a[order], b[order]
     cluster_ids = None if clusters is None else np.asarray(clusters)[order]
-    unit = spread_of_mean(b, cluster_ids)
-    mean_a, mean_b = moments(a).mean, moments(b).mean
+    of_a, of_b = known or (moments(a), moments(b))
+    unit = spread_of_moments(of_b) if clusters is None else spread_of_mean(b, cluster_ids)
+    mean_a, mean_b = of_a.mean, of_b.mean
     if not mean_b:
         return math.nan, UNKNOWN
     gain = mean_a / mean_b - 1.0
@@ -141,28 +151,32 @@ def randomization_tests(
     left = [pair for pair, exact in zip(pairs, found, strict=True) if exact is None]
     drawn = iter(_sampled_p_values(values, left, n_resamples, seed) if left else ())
     return [
-        exact or drawn_test(values[:, i], values[:, j], float(next(drawn)), n_resamples)
+        exact
+        or drawn_test(
+            paired_moments(values[:, i], values[:, j]).mean, float(next(drawn)), n_resamples
+        )
         for (i, j), exact in zip(pairs, found, strict=True)
     ]
 
 
-def drawn_test(a: Floats, b: Floats, p: float, draws: int) -> TestResult:
-    """The randomization test of a p-value from random flips."""
-    mean = paired_moments(a, b).mean
+def drawn_test(mean: float, p: float, draws: int) -> TestResult:
+    """The randomization test of a mean difference and a p-value from random flips."""
     return TestResult("randomization (Monte Carlo)", mean, mean, p, draws=draws)
 
 
 def exact_test(a: Floats, b: Floats) -> TestResult | None:
     """The randomization test without random flips; None if it needs them."""
-    d, mean = a - b, paired_moments(a, b).mean
-    if changes := count_changes_of_one_size(d):
+    d = a - b
+    changes = count_changes_of_one_size(d)
+    if changes is None and np.count_nonzero(d) > EXACT_LIMIT:
+        return None
+    mean = paired_moments(a, b).mean
+    if changes:
         mid = takes_mid_p(d)
         return TestResult(
             f"{'mid-p ' if mid else ''}randomization (exact)", mean, mean,
             binomial_p_value(*changes, mid=mid),
         )  # fmt: skip
-    if np.count_nonzero(d) > EXACT_LIMIT:
-        return None
     return TestResult("randomization (exact)", mean, mean, exact_p_value(a, b))
 
 
@@ -171,7 +185,7 @@ def count_changes_of_one_size(differences: Floats) -> tuple[int, int] | None:
     sizes = np.abs(differences)
     largest = float(sizes.max(initial=0.0))
     is_change = sizes > 1e-12 * largest  # rounding makes no size of its own
-    if not largest or np.any(sizes[is_change] < largest * (1.0 - 1e-12)):
+    if not largest or np.any(is_change & (sizes < largest * (1.0 - 1e-12))):
         return None
     gains = int(np.count_nonzero(differences[is_change] > 0))
     return gains, int(np.count_nonzero(is_change)) - gains

@@ -15,6 +15,7 @@ MOST_SUMMED = 100
 """Differing users up to which the power of a test of hits and misses is summed."""
 
 
+@lru_cache(maxsize=1024)
 def minimum_detectable_effect(
     n: int, *, sd: float = 1.0, power: float = 0.8, alpha: float = 0.05
 ) -> float:

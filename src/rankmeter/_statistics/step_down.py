@@ -115,7 +115,14 @@ class _ScoreTable:
         self.scores, self.pairs = finite_table(hypotheses.scores), hypotheses.pairs
         scores, pairs, n_family = self.scores, self.pairs, hypotheses.n_family
         self.n_family = len(pairs) if n_family is None else n_family
-        squares = np.array([np.square(scores[:, i] - scores[:, j]).sum() for i, j in pairs])
+        columns, changed = scores.T.copy(), np.zeros(len(scores), dtype=bool)
+        sums, self.takes_mid_p = [], list[bool]()
+        for i, j in pairs:
+            d = columns[i] - columns[j]
+            changed |= d != 0.0
+            sums.append((np.square(d).sum(), np.abs(d).sum()))
+            self.takes_mid_p.append(takes_mid_p(d))
+        squares, sizes = np.array(sums).T
         noise = 4 * np.finfo(np.float64).eps * float(np.abs(scores).max(initial=0.0))
         squares[squares <= noise * noise * len(scores)] = 0.0
         self.scale = 1.0 / np.sqrt(np.where(squares > 0.0, squares, np.inf))
@@ -124,12 +131,7 @@ class _ScoreTable:
         first, second = np.array(pairs).T
         rounding = max(len(scores) * 2.0**-51, 1e-13) * (size[first] + size[second])
         self.rounding = rounding * self.scale
-        sizes = [np.abs(scores[:, i] - scores[:, j]).sum() for i, j in pairs]
-        self.farthest = np.array(sizes) * self.scale - self.rounding  # if all signs agree
-        self.takes_mid_p = [takes_mid_p(scores[:, i] - scores[:, j]) for i, j in pairs]
-        changed = np.zeros(len(scores), dtype=bool)
-        for i, j in pairs:
-            changed |= scores[:, i] != scores[:, j]
+        self.farthest = sizes * self.scale - self.rounding  # if all signs agree
         self.active = np.flatnonzero(changed)
         # Beyond, sums are drawn from their normal limit.
         self.has_flipped_signs = self.active.size <= MOST_FLIPPED
@@ -230,21 +232,21 @@ def _normal_scores(
     If signs are `random`, statistics whose far tail is normal are their own scores, without the
     luck of the draw; those of others also grow in proportion where the ranks end.
     """
-    n = statistics.size
-    order = np.argsort(statistics)
-    ranked = statistics[order]
-    first = np.diff(ranked, prepend=-np.inf) > rounding  # of each group of ties
-    starts, group = np.flatnonzero(first), np.cumsum(first) - 1
-    reached = n - starts[group]
-    exceeded = n - np.append(starts[1:], n)[group] if mid else reached
-    twice = np.empty(n, dtype=np.int64)
-    twice[order] = reached + exceeded
-    p, scale = float(twice[0]) / (2 * n), _normal_scores_of_counts(2 * n)
-    scores = scale[twice]
-    tail = n - math.ceil(_TAIL * n)
-    middle = (reached[tail] + np.count_nonzero(ranked > ranked[tail] + rounding)) // 2  # of ties
+    n, ranked = statistics.size, np.sort(statistics)
+    starts = np.append(0, np.flatnonzero(ranked[1:] - ranked[:-1] > rounding) + 1)  # of ties
+    scale, tail = _normal_scores_of_counts(2 * n), n - math.ceil(_TAIL * n)
+    ends = np.append(starts[1:], n) if mid else starts
+    places = np.array([np.searchsorted(ranked, statistics[0]), tail])
+    own, of_tail = np.searchsorted(starts, places, side="right") - 1  # their groups
+    p = float(2 * n - starts[own] - ends[own]) / (2 * n)
+    above = n - np.searchsorted(ranked, ranked[tail] + rounding, side="right")
+    middle = (n - starts[of_tail] + above) // 2  # of ties
     if random and abs(ranked[tail] / scale[2 * middle] - 1.0) < _LUCK:
         return p, statistics.astype(np.float32)
+    group = np.repeat(np.arange(starts.size), np.diff(starts, append=n))
+    reached, twice = n - starts[group], np.empty(n, dtype=np.int64)
+    twice[np.argsort(statistics)] = reached + n - ends[group]
+    scores = scale[twice]
     if random and ranked[far_rank := n - math.ceil(_FAR * n)] > 0.0:
         extreme = statistics > ranked[far_rank] + rounding
         longer = statistics[extreme] * (scale[2 * reached[far_rank]] / ranked[far_rank])

@@ -1,10 +1,9 @@
-"""The vectors that statistics take, their sums without rounding, and random numbers of a seed."""
+"""The vectors that statistics take, and random numbers of a seed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -53,14 +52,15 @@ def moments(x: Floats) -> Moments:
     x, sign = np.sort(x), 1.0
     if x[0] < 0.0:  # the mean of -x is to be minus that of x, to the last bit
         mirrored = -x[::-1]
-        unlike = np.flatnonzero(x != mirrored)
-        if unlike.size == 0:
+        first = int((x != mirrored).argmax())
+        if x[first] == mirrored[first]:
             sign = 0.0
-        elif x[unlike[0]] < mirrored[unlike[0]]:
+        elif x[first] < mirrored[first]:
             x, sign = mirrored, -1.0
-    middle = x.mean()
+    middle = np.add.reduce(x) / x.size
     gap = x - middle
-    sd = math.sqrt(np.square(gap, out=gap).sum() / (x.size - 1)) if x.size > 1 else math.nan
+    total = np.add.reduce(np.square(gap, out=gap))
+    sd = math.sqrt(total / (x.size - 1)) if x.size > 1 else math.nan
     return Moments(x.size, sign * float(middle) + 0.0, sd)  # not -0.0
 
 
@@ -89,74 +89,6 @@ def _finite_array(x: npt.ArrayLike, name: str, dimensions: int, shape: str) -> F
             "leave out the users without a value, in both systems, and count them"
         )
     return values
-
-
-Parts = tuple[float, float, float]
-"""A sum as three floats, from the large one to what is left: 159 bits, if none of them is 0."""
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Count, sum and sum of squares of floats, compensated: two parts are added without a loss.
-
-    Means and standard deviations are those of the exact sums to 1e-12 for any order and any parts.
-    """
-
-    n: int = 0
-    total: Parts = (0.0, 0.0, 0.0)
-    squares: Parts = (0.0, 0.0, 0.0)
-
-    @classmethod
-    def of(cls, values: npt.ArrayLike) -> Sums:
-        """Compute the sums of finite values."""
-        x = np.asarray(values, dtype=np.float64)
-        high = (x.view(np.int64) & ~((1 << 27) - 1)).view(np.float64)  # 26 bits
-        low = x - high
-        products = np.concatenate([high * high, 2.0 * high * low, low * low])  # without rounding
-        return cls(x.size, _sum_of_array(x), _sum_of_array(products))
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            self.n + other.n,
-            _sum_of_floats([*self.total, *other.total]),
-            _sum_of_floats([*self.squares, *other.squares]),
-        )
-
-    @property
-    def moments(self) -> Moments:
-        """Mean and standard deviation, each rounded once."""
-        from fractions import Fraction
-
-        n = self.n
-        if n == 0:
-            return Moments(0, math.nan, math.nan)
-        total, squares = (sum(map(Fraction, parts)) for parts in (self.total, self.squares))
-        if n == 1:
-            return Moments(1, float(total), math.nan)
-        variance = (n * squares - total**2) / (n * (n - 1))
-        return Moments(n, float(total / n), math.sqrt(max(variance, 0)))
-
-
-def _sum_of_array(values: Floats) -> Parts:
-    """Sum an array: four times the leading bits of all values, which add up without rounding.
-
-    This is the extraction of Rump, Ogita and Oishi (SIAM J. Sci. Comput. 31, 2008).
-    """
-    sums = []
-    for _ in range(4):
-        _, exponent = np.frexp(np.abs(values).max(initial=0.0))
-        border = math.ldexp(1.0, int(exponent) + (values.size + 2).bit_length())
-        leading = (values + border) - border
-        sums.append(float(leading.sum()))
-        values = values - leading
-    return _sum_of_floats(sums)
-
-
-def _sum_of_floats(values: list[float]) -> Parts:
-    """Sum floats: each part is what the parts before it leave, rounded once."""
-    high = math.fsum(values)
-    middle = math.fsum([*values, -high])
-    return high, middle, math.fsum([*values, -high, -middle])
 
 
 _CELLS = 2**16

@@ -32,7 +32,7 @@ from rankmeter._scores.scored import (
     summary_of,
 )
 from rankmeter._statistics.intervals import spread_of_moments
-from rankmeter._statistics.vectors import Sums
+from rankmeter._statistics.sums import Sums
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import (
     DataError,

@@ -52,7 +52,7 @@ from rankmeter.errors._checks import (
     unknown_word_error,
 )
 from rankmeter.errors._removed import refuse_removed_options
-from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec
+from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec, remembered
 from rankmeter.metrics.long_tail import Border
 
 _BUGGY = " with its bugs"
@@ -452,6 +452,8 @@ def resolve_plan(
         If a choice does not exist, cannot act or contradicts another, or a required one is missing.
     """
     named_values = {name: value for name, value in (choices or {}).items() if value is not None}
+    if like is None and type(metrics) is str and not named_values:
+        return _resolve_names(metrics, data)
     named_values = replace_aliases(named_values)
     for name in named_values:
         if name not in CHOICES:
@@ -470,6 +472,11 @@ def resolve_plan(
     followed = now.bugs and convention.bugs
     name = convention.name + _BUGGY if followed else convention.name
     return Plan(convention=name, metrics=tuple(entries), data=data, **setting)
+
+
+@remembered
+def _resolve_names(text: str, data: Input) -> Plan:
+    return resolve_plan(translate_metrics(text, "rankmeter"), data=data)
 
 
 def _plan_settings(convention: Convention, data: Input) -> dict[str, Any]:
