@@ -28,6 +28,8 @@ from test_disk_pieces import SCORES, assert_same
 
 import rankmeter as rm
 from command_line import rankmeter
+from door.test_doubts_on_disk import DATA
+from door.test_doubts_on_disk import said as what_is_said
 from rankmeter._choices import CHOICES
 from rankmeter._engine import open_data
 from rankmeter._large.opened import open_spark
@@ -45,6 +47,7 @@ from rankmeter.errors import (
     InvalidValueError,
     MissingDependencyError,
     NotEnoughMemoryError,
+    RankmeterWarning,
     UsageError,
 )
 from rankmeter.metrics import register, unregister
@@ -279,6 +282,30 @@ def test_ground_truth_and_segments_can_be_in_spark(spark):
     found = rm.evaluate(there[0], truth, engine="memory")
     assert found.plan.engine == ""
     assert found.values_by_user.equals(wanted.per_user)
+
+
+@pytest.mark.once
+def test_what_is_said_in_memory_is_said_in_spark(spark):
+    rankings, truth = DATA["nothing wrong with text"]
+    other = truth.with_columns(pl.col("item").replace("i5", "I5 "))
+    doubtful = {name: pair for name, pair in DATA.items() if pair[0].width == 3}
+    for name, (rows, judged) in {**doubtful, "another spelling": (rankings, other)}.items():
+        found = what_is_said(in_spark(spark, rows), judged)
+        wanted = what_is_said(rows, judged)
+        assert [text.replace("pyspark", "polars") for text in found] == wanted, name
+    assert "only in another spelling" in wanted[0]
+
+
+def test_what_is_doubtful_is_asked_once_and_stays_with_the_result(spark):
+    rankings, truth = DATA["swapped"]
+    frame = in_spark(spark, rankings)
+    with pytest.warns(RankmeterWarning, match="look swapped") as warned:
+        found = rm.compare({"a": frame, "b": frame}, truth, "ndcg@5")
+    assert len(warned) == 2  # of each system, as in memory
+    assert found.curve("ndcg@5", 3).frame.columns
+    assert [text.partition(":")[0] for text in found.cautions] == [
+        "rankings and ground truth look swapped"
+    ]
 
 
 def test_scores_next_to_ranks_are_counted(spark):

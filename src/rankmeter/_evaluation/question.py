@@ -231,14 +231,11 @@ _DOUBTS = (
 
 def _with_doubts(table: Table, judged: Table) -> Table:
     """Add cautions; refuse fillers of rankings that were not read whole before."""
-    if table.rows.division is None:
-        texts = [doubt(table, judged) for doubt in _DOUBTS]
-    else:
-        refusal, *texts = annex("_large.parts").ask_parts([filler_error, *_DOUBTS], table, judged)
-        if refusal:
-            raise DataError(refusal)
-    for text in texts:
-        table = table.with_caution(text)
+    if not table.rows.in_memory:
+        asked: Table = annex("_large.parts").ask_parts([filler_error, *_DOUBTS], table, judged)
+        return asked
+    for doubt in _DOUBTS:
+        table = table.with_caution(doubt(table, judged))
     return table
 
 

@@ -11,7 +11,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, NamedTuple, NoReturn
 from warnings import catch_warnings, filterwarnings
@@ -22,12 +22,14 @@ from rankmeter._engine.block import Block
 from rankmeter._engine.scores import UserValues, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
+from rankmeter._large.parts import Answer, Doubt, agree, answer_of
 from rankmeter._reading.by_user import IdSeries, InFrame
 from rankmeter._reading.spark import InSpark, Query, Unordered, send_frame
 from rankmeter._reading.table import POLARS, Table
 from rankmeter._version import __version__
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DataError, MissingDependencyError, UsageError
+from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import brief
 from rankmeter.metrics import METRICS, Spec
 
@@ -71,6 +73,7 @@ class Cluster:
     truth: Table
     systems: Mapping[str, Table]
     side: SideTables
+    cautions: dict[str, list[str]] = field(default_factory=dict)  # of each system, once asked for
 
     @classmethod
     def open(cls, truth: Table, systems: Mapping[str, Table], side: Side) -> Cluster:
@@ -102,14 +105,25 @@ class Cluster:
             if isinstance(result, Exception):
                 raise result
         self._refuse_changed_rows([result.heights for result in results])
+        self._warn([result.answers for result in results])
         given = self.side.side
         size = given.size if given.catalogue is None else None
+        values = {name: UserValues.merge(r.scores[name] for r in results) for name in self.systems}
         return {
-            name: check_whole(
-                plan, UserValues.merge(r.scores[name] for r in results), self.truth, table, size
+            name: replace(
+                check_whole(plan, values[name], self.truth, table, size),
+                cautions=tuple(filter(None, self.cautions[name])),
             )
             for name, table in self.systems.items()
         }
+
+    def _warn(self, answers: Sequence[Mapping[str, Answer]]) -> None:
+        """Warn of what all tasks doubt; once, whatever is measured later."""
+        for name, table in self.systems.items():
+            if name not in self.cautions:
+                of_system = [part[name] for part in answers if name in part]
+                self.cautions[name] = agree(of_system, table.rows.n_rows)
+                warn(*filter(None, self.cautions[name]))
 
     def _refuse_changed_rows(self, heights: Sequence[Sequence[int]]) -> None:
         for number, table in enumerate(self.systems.values()):
@@ -128,7 +142,14 @@ class Cluster:
             for entry in plan.metrics
             if not entry.spec.function.__module__.startswith("rankmeter.")
         }
-        return _Work(plan, own, _without_rows(self.truth), systems, self._side(plan))
+        doubts = {
+            name: table.rows.doubts
+            for name, table in self.systems.items()
+            if isinstance(table.rows, InSpark) and name not in self.cautions
+        }
+        n_judged = self.truth.height
+        truth = _without_rows(self.truth)
+        return _Work(plan, own, truth, systems, self._side(plan), doubts, n_judged)
 
     def _side(self, plan: Plan) -> SideTables:
         """Side data over the codes of all items, made once."""
@@ -229,10 +250,11 @@ def _rows_to_send(table: Table, value: str, row: pl.Expr) -> pl.DataFrame:
 
 
 class _Measured(NamedTuple):
-    """Values of the users of a part by system, and the number of rows of each system."""
+    """Values of the users of a part by system, the number of its rows, and what is doubtful."""
 
     scores: Mapping[str, UserValues]
     heights: Sequence[int]
+    answers: Mapping[str, Answer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +271,8 @@ class _Work:
     truth: Table  # without rows
     systems: Mapping[str, Table]  # without rows
     side: SideTables
+    doubts: Mapping[str, Sequence[Doubt]]  # to ask by system
+    n_judged: int  # judgments of all users
     version: str = __version__  # of the driver
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -284,7 +308,12 @@ class _Work:
         side = SideTables(self.side.side, {}, truth)
         side.__dict__.update({k: v for k, v in vars(self.side).items() if k not in vars(side)})
         block = Block(truth, systems, side_tables=lambda: side)
-        return _Measured(block.score(self.plan), [t.height for t in systems.values()])
+        answers = {
+            name: answer
+            for name, doubts in self.doubts.items()
+            if (answer := answer_of(doubts, systems[name], truth, self.n_judged)) is not None
+        }
+        return _Measured(block.score(self.plan), [t.height for t in systems.values()], answers)
 
 
 def _with_rows(table: Table, rows: pl.DataFrame, *, descending: bool, sort: bool) -> Table:

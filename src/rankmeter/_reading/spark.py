@@ -494,11 +494,14 @@ class InSpark(InFrame):
         Number of rows, once they are counted.
     n_parts : int
         Into how many parts they are cut at least.
+    doubts : sequence of functions
+        What the tasks ask about their rows and the ground truth.
     """
 
     query: Query
     height: int = 0
     n_parts: int = 1
+    doubts: Sequence[Callable[[Any, Any], str]] = ()
     in_memory = False
     in_cluster = True
 
