@@ -94,8 +94,8 @@ def _to_table(table: Table, cut: Cut, ahead: int) -> Table:
     rows = table.rows
     assert isinstance(rows, InPieces)
     counts = Counter(table.counts) + cut.counts
-    if rows.finish is not None:
-        n, cut = int(cut.heights.sum()), cut.rewrite(rows.finish)
+    if rows.collapsing is not None:
+        n, cut = int(cut.heights.sum()), cut.rewrite(rows.collapsing.keep_best_parts)
         counts["collapsed_items"] = n - int(cut.heights.sum())
     empty = IdSeries(pl.concat([table.empty_users.to_series(), cut.empty_users]).unique())
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
@@ -118,7 +118,7 @@ def ask_parts(doubts: Sequence[Doubt], rankings: Table, truth: Table) -> Table:
     if rankings.rows.in_cluster:
         return replace(rankings, rows=replace(rankings.rows, doubts=doubts))  # type: ignore[call-arg]
 
-    def ask() -> Iterator[Answer]:
+    def ask() -> Iterator[PartAnswer]:
         for build_part in shares_of_parts([truth, rankings]):
             _, (judged, part) = build_part()
             if (answer := answer_of(doubts, part, judged, truth.height)) is not None:
@@ -129,7 +129,7 @@ def ask_parts(doubts: Sequence[Doubt], rankings: Table, truth: Table) -> Table:
     return rankings
 
 
-class Answer(NamedTuple):
+class PartAnswer(NamedTuple):
     """What each doubt says of a part, and how many rows of the rankings it has."""
 
     texts: Sequence[str]
@@ -138,14 +138,14 @@ class Answer(NamedTuple):
 
 def answer_of(
     doubts: Sequence[Doubt], rankings: Table, truth: Table, n_judged: int
-) -> Answer | None:
+) -> PartAnswer | None:
     """Ask about a part; None without rows, or without any of the `n_judged` judgments."""
     if not rankings.height or (n_judged and not truth.height):
         return None
-    return Answer([doubt(rankings, truth) for doubt in doubts], rankings.height)
+    return PartAnswer([doubt(rankings, truth) for doubt in doubts], rankings.height)
 
 
-def agree(answers: Iterable[Answer], n_rows: int) -> list[str]:
+def agree(answers: Iterable[PartAnswer], n_rows: int) -> list[str]:
     """What doubts say of the first part, of `n_rows` in all; empty unless all other parts agree.
 
     So where there is no reason to doubt, one part is read.
@@ -327,7 +327,7 @@ def _read_piece(table: Table, n: int) -> Table:
     """Read a piece, with ids of the types of the table."""
     rows = _rows_of(table)
     piece = rows.pieces.read(n)
-    frame = piece.frame if rows.rename is None else rows.rename(piece.frame)
+    frame = piece.frame if rows.collapsing is None else rows.collapsing.rename(piece.frame)
     return piece.with_rows(frame.cast(_id_types(table)))  # type: ignore[arg-type]
 
 
