@@ -28,13 +28,15 @@ from test_disk_pieces import SCORES, assert_same
 
 import rankmeter as rm
 from command_line import rankmeter
+from door.test_doubts_on_disk import DATA
+from door.test_doubts_on_disk import said as what_is_said
 from rankmeter._choices import CHOICES
 from rankmeter._engine import open_data
-from rankmeter._large.opened import open_spark
+from rankmeter._large.opened import open_spark, open_truth_in_spark
 from rankmeter._large.spark import count_rows
 from rankmeter._rankings.ties import BY_ROW, ORDERED
 from rankmeter._reading.read import read_rankings, read_truth
-from rankmeter._reading.spark import _translate_query_errors, send_frame
+from rankmeter._reading.spark import TruthInSpark, _translate_query_errors, send_frame
 from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions._plan import resolve_plan
 from rankmeter.errors import (
@@ -45,6 +47,7 @@ from rankmeter.errors import (
     InvalidValueError,
     MissingDependencyError,
     NotEnoughMemoryError,
+    RankmeterWarning,
     UsageError,
 )
 from rankmeter.metrics import register, unregister
@@ -159,12 +162,15 @@ def test_every_rule_has_the_scores_of_rankings_in_memory(order, words, spark):
     plan = resolve_plan(metrics(seed))
     judged, tables = unify_all_id_types(read_truth(truth), {"": read_rankings(rankings)})
     wanted = open_data(judged, tables).run(plan)[""]
-    table = open_spark(in_spark(spark, rankings, 1 + 3 * seed))
-    table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
-    judged, tables = unify_all_id_types(judged, {"": table})
     memory = 2**16 if words else 2**30  # several parts for each task, or one
-    counted = {"": count_rows(tables[""], memory)}
-    assert_same(open_data(judged, counted).run(plan)[""], wanted)
+    table = open_spark(in_spark(spark, rankings, 1 + 3 * seed), memory)
+    table = replace(table, origin=replace(table.origin, source="polars DataFrame"))
+    if words:
+        judged = open_truth_in_spark(in_spark(spark, truth))
+        judged = replace(judged, origin=replace(judged.origin, source="polars DataFrame"))
+        assert not judged.rows.in_memory
+    judged, tables = unify_all_id_types(judged, {"": table})
+    assert_same(open_data(judged, tables).run(plan)[""], wanted)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -281,6 +287,102 @@ def test_ground_truth_and_segments_can_be_in_spark(spark):
     assert found.values_by_user.equals(wanted.per_user)
 
 
+@pytest.mark.once
+def test_what_is_said_in_memory_is_said_in_spark(spark):
+    rankings, truth = DATA["nothing wrong with text"]
+    other = truth.with_columns(pl.col("item").replace("i5", "I5 "))
+    doubtful = {name: pair for name, pair in DATA.items() if pair[0].width == 3}
+    for name, (rows, judged) in {**doubtful, "another spelling": (rankings, other)}.items():
+        found = what_is_said(in_spark(spark, rows), judged)
+        wanted = what_is_said(rows, judged)
+        assert [text.replace("pyspark", "polars") for text in found] == wanted, name
+    assert "only in another spelling" in wanted[0]
+
+
+def test_what_is_doubtful_is_asked_once_and_stays_with_the_result(spark):
+    rankings, truth = DATA["swapped"]
+    frame = in_spark(spark, rankings)
+    with pytest.warns(RankmeterWarning, match="look swapped") as warned:
+        found = rm.compare({"a": frame, "b": frame}, truth, "ndcg@5")
+    assert len(warned) == 2  # of each system, as in memory
+    assert found.curve("ndcg@5", 3).frame.columns
+    assert [text.partition(":")[0] for text in found.cautions] == [
+        "rankings and ground truth look swapped"
+    ]
+
+
+def no_rows_on_the_driver(monkeypatch):
+    """Refuse to bring ground truth to the driver."""
+
+    def refuse(rows):
+        raise AssertionError(f"{rows.height} judgments on the driver")
+
+    monkeypatch.setattr(TruthInSpark, "whole", property(refuse))
+
+
+def same_with_truth(session, rankings, truth, **options):
+    """Whether the outcome of both sides in Spark is that in memory."""
+    found = repr(outcome(in_spark(session, rankings), in_spark(session, truth), **options))
+    assert found.replace("pyspark", "polars") == repr(outcome(rankings, truth, **options)), options
+
+
+@pytest.mark.once
+def test_ground_truth_in_spark_stays_there(spark, monkeypatch):
+    no_rows_on_the_driver(monkeypatch)
+    rankings, truth = some(1000)
+    ratings = truth.with_columns(gain=pl.col("item") % 5 + 1.0)
+    for judged, options in (
+        (truth, {}),
+        (truth.select("user", "item"), {}),
+        (truth.with_columns(when=pl.int_range(pl.len())), {}),
+        (truth.with_columns(split=pl.lit("test")), {"metrics": "ndcg@5 coverage@3"}),
+        (truth.with_columns(gain=pl.col("gain") * 0.3), {"metrics": "ndcg@5"}),
+        (ratings, {}),
+        (ratings, {"metrics": "recall@5", "relevant": ">=4"}),
+        (truth, {"metrics": "ndcg@5 map rr", "like": "trec_eval"}),
+        (truth.with_columns(user=pl.col("user") + 0.0), {}),
+    ):
+        same_with_truth(spark, rankings, judged, **options)
+    same_with_truth(spark, *map(named, (rankings, truth)))
+    frames = {"a": in_spark(spark, rankings), "b": in_spark(spark, rankings)}
+    found = rm.compare(frames, in_spark(spark, truth), "ndcg@5")
+    assert found["ndcg@5"][0].difference == 0
+
+
+@pytest.mark.once
+def test_ground_truth_in_spark_that_is_doubtful_is_read_whole(spark):
+    rankings, truth = some(300)
+    item = pl.col("item")
+    for judged in (
+        truth.with_columns(item=item.replace(truth["item"][0], -1)),
+        truth.select("user", item=item % 3),
+        truth.with_columns(
+            split=pl.when(item > 500).then(pl.lit("train")).otherwise(pl.lit("test"))
+        ),
+        truth.select("user", "item", event=pl.when(item > 9).then(pl.lit("buy"))),
+    ):
+        same_with_truth(spark, rankings, judged)
+    options = {"metrics": "snips@3", "train": {u: [u % 7] for u in range(40)}, "n_items": 1200}
+    same_with_truth(spark, rankings, truth, **options)
+    for metrics in ("alpha_ndcg@5", "rr"):
+        same_with_truth(
+            spark, rankings, truth.with_columns(subtopic=item.cast(pl.String)), metrics=metrics
+        )
+
+
+@pytest.mark.once
+def test_judgments_in_spark_keep_the_order_in_which_they_are_read(spark):
+    rankings, truth = some(300)
+    again = pl.concat([truth, truth.with_columns(gain=pl.col("gain") + 1), truth])
+    there = in_spark(spark, again)
+    here = pl.DataFrame([tuple(row) for row in there.collect()], again.schema, orient="row")
+    asked = [f"ndcg(judgements={which})@5" for which in ("last", "sum")]
+    found = rm.evaluate(in_spark(spark, rankings), there, asked)
+    assert found.values_by_user.equals(rm.evaluate(rankings, here, asked).per_user)
+    both = {"a": in_spark(spark, rankings), "b": rankings}
+    assert rm.compare(both, there, asked[:1])[asked[0]][0].difference == 0
+
+
 def test_scores_next_to_ranks_are_counted(spark):
     rankings, truth = some(300)
     rank = (-pl.col("score")).rank("ordinal").over("user").cast(pl.Int64)
@@ -338,13 +440,32 @@ def test_chunks_that_are_no_parts_or_repeated_are_refused(spark):
     with pytest.raises(DuplicateError, match="repeats parts of items, for example user 'u7' item"):
         rm.evaluate(in_spark(spark, again), judged, collapse="before:#")
     n = frame["item"].n_unique() - 1
-    with pytest.raises(DataError, match=f"collapse= lacks {n} items of pyspark DataFrame in"):
-        rm.evaluate(in_spark(spark, frame), judged, collapse={frame["item"][0]: "i1"})
+    item, lost = frame["item"][0], frame.filter(pl.col("item") != frame["item"][0]).height
+    said = f"collapse= lacks {n} items of pyspark DataFrame in {lost} rows"
+    with pytest.raises(DataError, match=f"^{said}"):
+        rm.evaluate(in_spark(spark, frame), judged, "ndcg@5 coverage@3", collapse={item: "i1"})
+    both = {"a": in_spark(spark, frame), "b": in_spark(spark, frame)}
+    with pytest.raises(DataError, match=f"^System 'a': {said}"):
+        rm.compare(both, judged, "rr", collapse={item: "i1"})
     with pytest.raises(DataError, match="a rule for text"):
         rm.evaluate(in_spark(spark, rankings), truth, collapse="before:#")
-    huge = dict.fromkeys(rankings["item"].to_list(), 2**63)
-    with pytest.raises(DataError, match=r"integers of 2\^63 or more, which Spark does not have"):
-        rm.evaluate(in_spark(spark, rankings), {"u": [2**63]}, collapse=huge)
+
+
+@pytest.mark.once
+def test_parts_and_documents_can_have_other_types(spark):
+    rankings, truth = some(300)
+    n, largest = rankings["item"].to_list(), 2**63
+    for documents in ([f"d{one // 3}" for one in n], [largest + one // 3 for one in n]):
+        wholes = dict(zip(n, documents, strict=True))
+        judged = {}
+        for user, item in truth.filter(pl.col("item").is_in(n)).select("user", "item").rows():
+            judged.setdefault(user, {})[wholes[item]] = 1
+        same(spark, rankings, judged, collapse=wholes, metrics="ndcg@5 coverage@3")
+    named_parts = rankings.with_columns(pl.format("p{}", "item"))
+    wholes = {f"p{one}": one // 3 for one in n}
+    judged = truth.with_columns(pl.col("item") // 3).unique(["user", "item"], keep="first")
+    same(spark, named_parts, judged, collapse=wholes)
+    same_with_truth(spark, named_parts, judged, collapse=wholes)
 
 
 def test_the_order_of_the_rows_is_not_known(spark):
@@ -363,7 +484,7 @@ def test_the_order_of_the_rows_is_not_known(spark):
 def test_rankings_that_change_after_they_were_counted_are_refused(spark, monkeypatch):
     rankings, truth = some(300)
     frame = in_spark(spark, rankings)
-    kind, read = type(open_spark(frame).rows.query), []
+    kind, read = type(open_spark(frame, 2**30).rows.query), []
     usual = kind.all_rows.fget
 
     def rows(query):
@@ -379,7 +500,7 @@ def test_rankings_that_change_after_they_were_counted_are_refused(spark, monkeyp
 
 def test_small_tables_arrive_whole(spark, monkeypatch):
     monkeypatch.setattr("rankmeter._reading.spark._PER_ARRAY", 2)
-    rows = open_spark(in_spark(spark, some(300)[0])).rows.query
+    rows = open_spark(in_spark(spark, some(300)[0]), 2**30).rows.query
     table = pl.DataFrame({"user": ["a", "Ä", "c"], "n": [1, None, 2**62], "x": [0.1, -0.0, None]})
     for height in range(4):
         assert rows.collect(send_frame(table[:height], spark, "a table")).equals(table[:height])
@@ -671,7 +792,7 @@ def test_rankings_and_truth_move_once_by_their_users_and_nothing_is_broadcast(
     spark, capsys, monkeypatch
 ):
     rankings, truth = some(3000)
-    kind, asked = type(open_spark(in_spark(spark, rankings)).rows.query), []
+    kind, asked = type(open_spark(in_spark(spark, rankings), 2**30).rows.query), []
     collect = kind.collect
 
     def watched(query, one):

@@ -85,7 +85,10 @@ def test_twelve_lines_for_three_systems_and_four_metrics():
 def test_the_convention_is_one_line_in_words():
     for relevant, said in ((">0", "above 0"), (">=2", "of at least 2"), (3, "of at least 3")):
         result = rm.evaluate(OLD, TRUTH, "ndcg@10", relevant=relevant)
-        assert f"convention rankmeter: items with a gain {said} are relevant" in repr(result).splitlines()
+        assert (
+            f"convention rankmeter: items with a gain {said} are relevant"
+            in repr(result).splitlines()
+        )
     every = rm.evaluate(OLD, TRUTH, "ndcg@10", relevant="any")
     assert "convention rankmeter: every judged item is relevant" in repr(every)
     assert {*TIE_RULES} == {*get_args(TieRule)}

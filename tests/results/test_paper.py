@@ -141,7 +141,10 @@ SEEDS = [lists(1), lists(2), {u: lists(1 + u % 2)[u] for u in TRUTH}]
     [
         ({}, "convention rankmeter: items with a gain above 0 are relevant"),
         ({"like": "ranx"}, "convention ranx 0.3.21: items with a gain of at least 1 are relevant"),
-        ({"ties": "expected"}, "convention rankmeter with ties=expected: items with a gain above 0 are"),
+        (
+            {"ties": "expected"},
+            "convention rankmeter with ties=expected: items with a gain above 0 are",
+        ),
         ({"relevant": ">=1"}, "convention rankmeter: items with a gain of at least 1 are relevant"),
     ],
 )

@@ -55,7 +55,7 @@ class Reading:
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table: Table = annex("_large.opened").open_spark(
-                data, columns=columns, bad_scores=plan.bad_scores
+                data, self.disk_memory_limit, columns=columns, bad_scores=plan.bad_scores
             )
             description = "spark: parts of users are measured in the cluster"
             return replace(table, origin=replace(table.origin, engine=description))
@@ -108,12 +108,18 @@ class Reading:
         return replace(table, origin=replace(table.origin, engine=description))
 
     def read_truth(
-        self, truth: object, columns: Mapping[str, str] | None, relevant: str = ""
+        self, truth: object, columns: Mapping[str, str] | None, relevant: str, stays: bool = False
     ) -> Table:
-        """Read the ground truth; return a `Table` unchanged. `relevant` is as in `read_truth`."""
+        """Read the ground truth; return a `Table` unchanged. `relevant` is as in `read_truth`.
+
+        What is in Spark `stays` there, as far as it can.
+        """
         if isinstance(truth, Table):
             return truth
-        return read_truth(self.open_for_engine(truth), columns=columns, relevant=relevant)
+        data, read = self.open_for_engine(truth), read_truth
+        if stays and is_spark(data):
+            read = annex("_large.opened").open_truth_in_spark
+        return read(data, columns=columns, relevant=relevant)
 
     def open_for_engine(self, data: object) -> object:
         """Open data of the engine ``spark`` as a Spark DataFrame; return other data unchanged."""
@@ -133,13 +139,6 @@ class Reading:
         """Memory limit of the engine ``disk``, in bytes."""
         free = available_memory()
         return self.memory or min(_USUAL, int(_SHARE * (free or _USUAL)))
-
-    def cut(self, tables: Mapping[str, Table]) -> dict[str, Table]:
-        """Cut rankings in pieces into parts of whole users; count rankings in Spark."""
-        memory = self.disk_memory_limit
-        cut: dict[str, Table] = annex("_large.parts").cut_into_parts(tables, memory)
-        in_cluster = [name for name, table in cut.items() if table.rows.in_cluster]
-        return cut | {n: annex("_large.spark").count_rows(cut[n], memory) for n in in_cluster}
 
 
 def parse_engine(engine: Any, memory: Any) -> Reading:

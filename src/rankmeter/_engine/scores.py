@@ -101,6 +101,7 @@ class UserValues:
     errors: Mapping[str, RankmeterError]  # by label, why a metric has no values on these data
     textual: bool = False  # whether the ids were read from text, so that "7" and 7 may be the same
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of adjusted metrics
+    cautions: tuple[str, ...] = ()  # of rankings that are read where they are measured
 
     def __repr__(self) -> str:
         return f"Values of {', '.join(self.labels)} for {counted(self.n_users, 'user')}"

@@ -231,14 +231,11 @@ _DOUBTS = (
 
 def _with_doubts(table: Table, judged: Table) -> Table:
     """Add cautions; refuse fillers of rankings that were not read whole before."""
-    if table.rows.division is None:
-        texts = [doubt(table, judged) for doubt in _DOUBTS]
-    else:
-        refusal, *texts = annex("_large.parts").ask_parts([filler_error, *_DOUBTS], table, judged)
-        if refusal:
-            raise DataError(refusal)
-    for text in texts:
-        table = table.with_caution(text)
+    if not table.rows.in_memory:
+        asked: Table = annex("_large.parts").ask_parts([filler_error, *_DOUBTS], table, judged)
+        return asked
+    for doubt in _DOUBTS:
+        table = table.with_caution(doubt(table, judged))
     return table
 
 
@@ -357,10 +354,11 @@ class Question:
         if truth is None:
             judged = make_empty_truth(next(iter(tables.values())))
         else:
-            judged = self.reading.read_truth(truth, by_side["truth"], self.relevant)
+            stays, columns = all(t.rows.in_cluster for t in tables.values()), by_side["truth"]
+            judged = self.reading.read_truth(truth, columns, self.relevant, stays=stays)
         self._refuse_word_without_column(judged)
-        if plan.convention != "rankmeter" and (n := np.count_nonzero(judged.gains < 0)):
-            counts = {**judged.counts, NEGATIVE: int(n)}
+        if plan.convention != "rankmeter" and (judged.rows.each_number("gain") < 0).any():
+            counts = {**judged.counts, NEGATIVE: int(np.count_nonzero(judged.gains < 0))}
             judged = replace(judged, origin=replace(judged.origin, counts=counts))
         for table in tables.values():
             refuse_two_readings(table, judged)
@@ -370,7 +368,7 @@ class Question:
         if plan.assumes_relevance:
             judged = judged.with_caution(threshold_caution(judged))
         if not all(table.rows.in_memory for table in tables.values()):
-            tables = self.reading.cut(tables)
+            tables = annex("_large.parts").cut_into_parts(tables, self.reading.disk_memory_limit)
         for name, rankings in systems.items():
             if (
                 not isinstance(rankings, RankingKind) or rankings.data == "rankings"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
+import numpy as np
 import polars as pl
 
 from rankmeter._formats.files import is_parquet, is_text_file
@@ -20,7 +21,9 @@ from rankmeter._formats.paths import expand_home
 from rankmeter._formats.text import file_state
 from rankmeter._large.chunks import Spool, read_chunks
 from rankmeter._reading.by_user import IdSeries, InFrame, Objects
-from rankmeter._reading.columns import Columns, names_of_runs, resolve_roles
+from rankmeter._reading.collapse import Collapsing
+from rankmeter._reading.columns import Columns, is_named, names_of_runs, resolve_roles
+from rankmeter._reading.fillers import FILLERS
 from rankmeter._reading.forms import read_columns
 from rankmeter._reading.frames import class_test, describe_type, from_polars, translate_query_errors
 from rankmeter._reading.ids import to_ids
@@ -30,7 +33,7 @@ from rankmeter._reading.memory import (
     PER_ROW_WITHOUT_TEXT,
     estimate_text_memory,
 )
-from rankmeter._reading.numbers import refuse_unused_numbers, to_numbers
+from rankmeter._reading.numbers import refuse_parts_of_a_split, refuse_unused_numbers, to_numbers
 from rankmeter._reading.orders import (
     compare_in_pieces,
     compare_orders,
@@ -40,13 +43,16 @@ from rankmeter._reading.orders import (
 from rankmeter._reading.read import (
     BadScores,
     find_second_order,
+    judgments_from_columns,
     rankings_from_columns,
     read_rankings,
+    read_truth,
     refuse_lists_apart,
 )
 from rankmeter._reading.spark import (
     InSpark,
     Query,
+    TruthInSpark,
     canonical_column_by_role,
     collect_rows,
     quote_name,
@@ -58,6 +64,10 @@ from rankmeter.errors import ColumnError, DataError
 from rankmeter.errors._checks import no_rows_error
 
 _EXAMPLES = 1000  # rows
+_LARGEST = 2**20  # rows of a part in Spark, unless memory is smaller
+_PER_ROW = 250  # bytes of memory for a row that is measured there
+_ASSUMED = {"user": "user", "item": "item", "gain": "gain"}
+_LIKE_GRADE = "abs(gain) <= 100 AND 2 * gain % 1 = 0"
 _PER_LINE = 16  # bytes of text that are read for a row; most lines are longer
 
 
@@ -148,15 +158,12 @@ class InPieces(InFrame):
     Attributes
     ----------
     pieces : Pieces
-    rename : function, optional
-        What is done with the rows of each piece.
-    finish : function, optional
-        What is then done with all rows of some users.
+    collapsing : Collapsing, optional
+        What is done with the rows of each piece, and then with all rows of some users.
     """
 
     pieces: Pieces
-    rename: Callable[[pl.DataFrame], pl.DataFrame] | None = None
-    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    collapsing: Collapsing | None = None
     in_memory = False
 
 
@@ -318,9 +325,16 @@ def _columns_without_values(names: Sequence[str], source: str) -> Columns:
 
 
 def open_spark(
-    data: Any, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
+    data: Any,
+    memory: int,
+    *,
+    columns: Mapping[str, str] | None = None,
+    bad_scores: BadScores = "error",
 ) -> Table:
-    """Open rankings in Spark, and read only a few rows; see `read_rankings`."""
+    """Open rankings in Spark, which `memory` bytes for each task measure; see `read_rankings`.
+
+    Their rows are counted and checked there, and only a few are read.
+    """
     source = describe_type(data)
     data, columns, empty_users = rows_of_lists(data, columns)
     names = resolve_roles(_columns_without_values(data.columns, source), "rankings", columns)
@@ -349,14 +363,70 @@ def open_spark(
         ).frame
     else:
         examples = pl.DataFrame(schema={role: column.dtype for role, column in roles.items()})
-    rows = Query(data, names, roles, order, source, bad_scores, conflicts)
+    query = Query(data, names, roles, order, source, bad_scores, conflicts)
     empty = IdSeries(
         examples["user"].clear()
         if empty_users is None
         else to_ids(empty_users, "user", source, Counter()).cast(examples["user"].dtype)
     )
+    counts = query.count()
+    n_rows = counts["rows"] - (counts["missing"] if bad_scores == "drop" else 0)
+    size = max(min(_LARGEST, memory // _PER_ROW), 1)
+    rows = InSpark(examples, query, n_rows, -(-n_rows // size))
     kind = spark_frame_kind(data, names)
-    return Table(InSpark(examples, rows), rows.order, empty, Origin(source, kind=kind))
+    return Table(rows, order, empty, Origin(source, counts=query.check_counts(counts), kind=kind))
+
+
+def open_truth_in_spark(
+    data: Any, *, columns: Mapping[str, str] | None = None, relevant: str = ""
+) -> Table:
+    """Open judgments in Spark, and read only a few; see `read_truth`.
+
+    Judgments with subtopics, words or lists are read whole, and so are those that are refused or
+    doubtful, so that one reader says why.
+    """
+    read_all = partial(read_truth, data, columns=columns, relevant=relevant)
+    read = read_columns(data, "truth", columns)
+    names = resolve_roles(read, "truth", columns)
+    named = is_named(columns, "gain")
+    if not named:
+        refuse_parts_of_a_split(read, names.values())
+    assumed = "gain" not in names
+    may_say = assumed and not named and relevant != "any" and len(read.names) > len(names)
+    is_plain = names.keys() <= {"user", "item", "gain"} and names["item"] not in read.nested
+    if relevant not in ("", "any") or may_say or not is_plain:
+        return read_all()
+    fetched = [quote_name(name) for name in names.values()]
+    asked, numbers = data.select(fetched), names
+    if assumed:
+        ids = [f"{quote_name(name)} AS {role}" for role, name in names.items()]
+        asked, numbers = data.selectExpr(*ids, "double(1) AS gain"), _ASSUMED
+    columns_of = canonical_column_by_role(asked, numbers, "gain")
+    roles = {role: column for role, column in columns_of.items() if column is not None}
+    if len(roles) < len(columns_of) or dict(asked.dtypes)[numbers["gain"]].startswith("decimal"):
+        return read_all()
+    query = Query(asked, numbers, roles, "gain", read.source, "error", None)
+    is_int = query.id_types["item"] != pl.String
+    filler = FILLERS["Int64" if is_int else "String"]
+    counts = query.count(
+        f"count_if(item IN ({', '.join(map(repr, filler))})) AS fillers",
+        f"count_if({'item NOT BETWEEN -99 AND 99' if is_int else 'true'}) AS not_labels",
+        "min(gain) AS lowest",
+        "max(gain) AS highest",
+        f"collect_set(CASE WHEN {_LIKE_GRADE} THEN gain END) AS grades",
+        f"max(CASE WHEN NOT ({_LIKE_GRADE}) THEN gain END) AS other",
+    )
+    bad = ("no_user", "no_item", "missing", "infinite", "rounded", "fillers")
+    if any(counts[name] for name in bad) or not counts["rows" if not assumed else "not_labels"]:
+        return read_all()
+    sample = from_polars(collect_rows(data.select(fetched).limit(_EXAMPLES), read.source), "truth")
+    table = judgments_from_columns(replace(read, fetch=sample.fetch), names)
+    checked = query.check_counts(counts) | ({"assumed_gains": counts["rows"]} if assumed else {})
+    gains = [counts["lowest"], counts["highest"], counts["other"], *counts["grades"]]
+    known = np.array([gain for gain in gains if gain is not None])
+    rows = TruthInSpark(table.frame, query, counts["rows"], known, read_all)
+    origin = replace(table.origin, counts=checked)
+    return replace(table, rows=cast("InFrame", rows), origin=origin)
 
 
 def estimate_memory(data: Any, limit: float) -> int:

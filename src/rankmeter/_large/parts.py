@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -43,6 +43,7 @@ _FILLED = 0.8
 """Share of the memory that parts fill if they have one size, which hashes make of nearly all."""
 
 _T = TypeVar("_T")
+Doubt = Callable[[Table, Table], str]
 _ReadRows = Callable[[], "pl.DataFrame"]  # Polars is not used while this is imported
 
 
@@ -93,8 +94,8 @@ def _to_table(table: Table, cut: Cut, ahead: int) -> Table:
     rows = table.rows
     assert isinstance(rows, InPieces)
     counts = Counter(table.counts) + cut.counts
-    if rows.finish is not None:
-        n, cut = int(cut.heights.sum()), cut.rewrite(rows.finish)
+    if rows.collapsing is not None:
+        n, cut = int(cut.heights.sum()), cut.rewrite(rows.collapsing.keep_best_parts)
         counts["collapsed_items"] = n - int(cut.heights.sum())
     empty = IdSeries(pl.concat([table.empty_users.to_series(), cut.empty_users]).unique())
     origin = replace(table.origin, counts={"rows": counts["rows"], **+counts})
@@ -112,26 +113,58 @@ def _large_user_error(parts: Sequence[pl.DataFrame], memory: int) -> NotEnoughMe
     )
 
 
-def ask_parts(
-    doubts: Sequence[Callable[[Table, Table], str]], rankings: Table, truth: Table
-) -> list[str]:
-    """What doubts about all rows say of the first part; empty unless all other parts agree.
+def ask_parts(doubts: Sequence[Doubt], rankings: Table, truth: Table) -> Table:
+    """Add what doubts say of all parts; those about rankings in Spark are asked by its tasks."""
+    if rankings.rows.in_cluster:
+        return replace(rankings, rows=replace(rankings.rows, doubts=doubts))  # type: ignore[call-arg]
 
-    So where there is no reason to doubt, one part is read. Parts without judgments have no say.
+    def ask() -> Iterator[PartAnswer]:
+        for build_part in shares_of_parts([truth, rankings]):
+            _, (judged, part) = build_part()
+            if (answer := answer_of(doubts, part, judged, truth.height)) is not None:
+                yield answer
+
+    for text in agree(ask(), rankings.rows.n_rows):
+        rankings = rankings.with_caution(text)
+    return rankings
+
+
+class PartAnswer(NamedTuple):
+    """What each doubt says of a part, and how many rows of the rankings it has."""
+
+    texts: Sequence[str]
+    n_rows: int
+
+
+def answer_of(
+    doubts: Sequence[Doubt], rankings: Table, truth: Table, n_judged: int
+) -> PartAnswer | None:
+    """Ask about a part; None without rows, or without any of the `n_judged` judgments."""
+    if not rankings.height or (n_judged and not truth.height):
+        return None
+    return PartAnswer([doubt(rankings, truth) for doubt in doubts], rankings.height)
+
+
+def agree(answers: Iterable[PartAnswer], n_rows: int) -> list[str]:
+    """What doubts say of the first part, of `n_rows` in all; empty unless all other parts agree.
+
+    So where there is no reason to doubt, one part is read.
+
+    Raises
+    ------
+    DataError
+        If the parts agree on the first doubt, which says what is an error.
     """
-    said: dict[int, str] = {}
-    for build_part in shares_of_parts([truth, rankings]):
-        _, (judged, part) = build_part()
-        if not part.height or (truth.height and not judged.height):
-            continue
-        texts = {n: doubts[n](part, judged) for n in said or range(len(doubts))}
-        if not said and part.height < rankings.rows.n_rows:
-            looked_at = f" (numbers of {part.height:,} of {rankings.rows.n_rows:,} rows)"
-            texts = {n: text and text + looked_at for n, text in texts.items()}
-        said = {n: said.get(n, text) for n, text in texts.items() if text}
-        if not said:
-            break
-    return [said.get(n, "") for n in range(len(doubts))]
+    said: list[str] = []
+    for texts, height in answers:
+        looked_at = "" if height == n_rows else f" (numbers of {height:,} of {n_rows:,} rows)"
+        first = said or [text and text + looked_at for text in texts]
+        said = [before if now else "" for before, now in zip(first, texts, strict=True)]
+        if not any(said):
+            return []
+    if said and said[0]:
+        raise DataError(said[0])
+    return said
 
 
 # ---------------------------------------------------------------------------------------------
@@ -294,7 +327,7 @@ def _read_piece(table: Table, n: int) -> Table:
     """Read a piece, with ids of the types of the table."""
     rows = _rows_of(table)
     piece = rows.pieces.read(n)
-    frame = piece.frame if rows.rename is None else rows.rename(piece.frame)
+    frame = piece.frame if rows.collapsing is None else rows.collapsing.rename(piece.frame)
     return piece.with_rows(frame.cast(_id_types(table)))  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, NamedTuple, NoReturn
 from warnings import catch_warnings, filterwarnings
@@ -22,47 +22,20 @@ from rankmeter._engine.block import Block
 from rankmeter._engine.scores import UserValues, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
+from rankmeter._large.parts import PartAnswer, agree, answer_of
 from rankmeter._rankings.ties import BY_ROW
 from rankmeter._reading.by_user import IdSeries, InFrame
-from rankmeter._reading.spark import InSpark, Query, Unordered, send_frame
+from rankmeter._reading.collapse import missing_parts_error
+from rankmeter._reading.spark import InSpark, Query, TruthInSpark, Unordered, send_frame
 from rankmeter._reading.table import POLARS, Table
 from rankmeter._version import __version__
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DataError, MissingDependencyError, UsageError
+from rankmeter.errors._caution import warn
 from rankmeter.errors._checks import brief
 from rankmeter.metrics import METRICS, Spec
 
-_LARGEST = 2**20  # rows of a part, unless memory is smaller
 _LEAST = 2**14  # rows that are worth a task
-_PER_ROW = 250  # bytes of memory for a row that is measured
-
-
-def count_rows(table: Table, memory: int) -> Table:
-    """Count and check the rows of rankings in Spark, which `memory` bytes for each task measure.
-
-    Raises
-    ------
-    DataError
-        If ids, scores or ranks are bad.
-    """
-    rows = table.rows
-    assert isinstance(rows, InSpark)
-    query = rows.query
-    sums = [
-        "count(1) AS rows",
-        "count_if(user IS NULL) AS no_user",
-        "count_if(item IS NULL) AS no_item",
-        f"count_if({query.order} IS NULL) AS missing",
-        f"count_if(abs({query.order}) = double('Infinity')) AS infinite",
-        "count_if(rounded = 1) AS rounded",
-    ]
-    counts = query.collect(query.aggregate(query.all_rows, [], *sums)).row(0, named=True)
-    n_rows = counts["rows"] - (counts["missing"] if query.bad_scores == "drop" else 0)
-    size = max(min(_LARGEST, memory // _PER_ROW), 1)
-    origin = replace(table.origin, counts=query.check_counts(counts))
-    return replace(
-        table, rows=replace(rows, height=n_rows, n_parts=-(-n_rows // size)), origin=origin
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +45,7 @@ class Cluster:
     truth: Table
     systems: Mapping[str, Table]
     side: SideTables
+    cautions: dict[str, list[str]] = field(default_factory=dict)  # of each system, once asked for
 
     @classmethod
     def open(cls, truth: Table, systems: Mapping[str, Table], side: Side) -> Cluster:
@@ -99,26 +73,48 @@ class Cluster:
             work = cut.mapInArrow(self._work(plan), "result binary")  # without pandas
         measured = query.collect(work)
         results = [pickle.loads(result) for result in measured["result"]]  # noqa: S301 - of our own
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
+        self._raise([result for result in results if isinstance(result, Exception)])
         self._refuse_changed_rows([result.heights for result in results])
+        kept = {name: sum(result.kept[name] for result in results) for name in self.systems}
+        self._warn([result.answers for result in results], kept)
         given = self.side.side
         size = given.size if given.catalogue is None else None
-        return {
-            name: check_whole(
-                plan, UserValues.merge(r.scores[name] for r in results), self.truth, table, size
-            )
-            for name, table in self.systems.items()
-        }
+        found = {}
+        for name, table in self.systems.items():
+            if n := table.rows.n_rows - kept[name]:
+                table.counts["collapsed_items"] = n  # known from here on
+            values = UserValues.merge(result.scores[name] for result in results)
+            values = check_whole(plan, values, self.truth, table, size)
+            found[name] = replace(values, cautions=tuple(self.cautions[name]))
+        return found
+
+    def _raise(self, errors: Sequence[Exception]) -> None:
+        """Raise the first error, if any, but one for all missing parts of the same system."""
+        if not errors:
+            return
+        error, system = errors[0], vars(errors[0]).get("system")
+        if system is None:
+            raise error
+        of_system = [vars(one) for one in errors if vars(one).get("system") == system]
+        if missing := [one["missing_parts"] for one in of_system if "missing_parts" in one]:
+            parts, lost = zip(*missing, strict=True)
+            error = missing_parts_error(pl.concat(parts), sum(lost), self.systems[system].source)
+        raise error if len(self.systems) == 1 else type(error)(f"System {system!r}: {error}")
+
+    def _warn(self, answers: Sequence[Mapping[str, PartAnswer]], n_rows: Mapping[str, int]) -> None:
+        """Warn of what all tasks doubt; once, whatever is measured later."""
+        for name in [name for name in self.systems if name not in self.cautions]:
+            of_system = [part[name] for part in answers if name in part]
+            self.cautions[name] = [text for text in agree(of_system, n_rows[name]) if text]
+            warn(*self.cautions[name])
 
     def _refuse_changed_rows(self, heights: Sequence[Sequence[int]]) -> None:
-        for number, table in enumerate(self.systems.values()):
+        for number, table in enumerate((self.truth, *self.systems.values())):
             expected = table.rows.n_rows
             if (n := sum(part[number] for part in heights)) != expected:
                 raise DataError(
                     f"{expected:,} rows of {table.source} were counted and {n:,} measured: the "
-                    f"rankings changed while they were read. Repeat the evaluation when nothing "
+                    f"data changed while they were read. Repeat the evaluation when nothing "
                     f"writes to them."
                 )
 
@@ -129,7 +125,10 @@ class Cluster:
             for entry in plan.metrics
             if not entry.spec.function.__module__.startswith("rankmeter.")
         }
-        return _Work(plan, own, _without_rows(self.truth), systems, self._side(plan))
+        n_judged = self.truth.height
+        truth = _without_rows(self.truth)
+        asks = not self.cautions
+        return _Work(plan, own, truth, systems, self._side(plan), n_judged, asks)
 
     def _side(self, plan: Plan) -> SideTables:
         """Side data over the codes of all items, made once."""
@@ -143,27 +142,42 @@ class Cluster:
                 made.__dict__[name] = value
         return made
 
+    def _id_types(self) -> dict[str, pl.DataType]:
+        """The types of ids that are sent: integers, or text if some are, or become, others."""
+        rows = [table.rows for table in self.systems.values()]
+        parts = [
+            one.collapsing.dtype for one in rows if isinstance(one, InSpark) and one.collapsing
+        ]
+        kinds = {role: {self.truth.id_dtype(role)} for role in ("user", "item")}
+        kinds["item"].update(parts)
+        return {r: pl.Int64() if k == {pl.Int64()} else pl.String() for r, k in kinds.items()}
+
     def _rows(self, query: Query) -> Iterator[Any]:
         """Yield frames of Spark with the rows of the truth and of each system; see `_Work`."""
-        n, types = len(self.systems), _types(self.truth)
-        place = pl.int_range(pl.len())
-        sent = [_rows_to_send(self.truth, "gain", -1 - place)]
+        n, types = len(self.systems), self._id_types()
+        place, sent, judged = pl.int_range(pl.len()), [], self.truth.rows
+        ids = [f"{_sql(types[role])}({role}) AS {role}" for role in ("user", "item")]
+        has_subtopics = self.truth.has_subtopics
+        if isinstance(judged, TruthInSpark):
+            row = "-1 - monotonically_increasing_id() AS row"
+            yield judged.query.candidates.selectExpr(*ids, "gain AS value", row)
+        else:
+            sent = [_rows_to_send(self.truth, "gain", -1 - place, types)]
         for number, table in enumerate(self.systems.values()):
             if not isinstance(table.rows, InSpark):
-                sent.append(_rows_to_send(table, table.order, number + n * place))
+                sent.append(_rows_to_send(table, table.order, number + n * place, types))
                 continue
             users = table.empty_users.to_series().cast(types["user"]).to_frame("user")
             sent.append(users.select("user", row=pl.lit(number, pl.Int64)))
-            ids = [f"{_sql(types[role])}({role}) AS {role}" for role in ("user", "item")]
             rows = table.rows.query
-            subtopic = ["string(NULL) AS subtopic"] if self.truth.has_subtopics else []
+            subtopic = ["string(NULL) AS subtopic"] if has_subtopics else []
             row = f"bigint({number}) AS row"
             yield rows.candidates.selectExpr(*ids, f"{rows.order} AS value", row, *subtopic)
             if (emptied := rows.users_of_dropped_rows) is not None:
                 nothing = f"CAST(NULL AS {_sql(types['item'])}) AS item"
                 yield emptied.selectExpr(ids[0], nothing, "double(NULL) AS value", row, *subtopic)
-        types |= {"value": pl.Float64(), "row": pl.Int64()}
-        types |= {"subtopic": pl.String()} if self.truth.has_subtopics else {}
+        types = types | {"value": pl.Float64(), "row": pl.Int64()}
+        types |= {"subtopic": pl.String()} if has_subtopics else {}
         frame = pl.concat([pl.DataFrame(schema=types), *sent], how="diagonal")
         if frame.height:
             yield send_frame(frame, query.data.sparkSession, query.source)
@@ -204,24 +218,21 @@ def _sql(kind: pl.DataType) -> str:
     return "bigint" if kind == pl.Int64() else "string"
 
 
-def _types(table: Table) -> dict[str, pl.DataType]:
-    """The types of ids that are sent: integers, or text."""
-    is_int = {role: table.id_type(role) == "Int64" for role in ("user", "item")}
-    return {role: pl.Int64() if short else pl.String() for role, short in is_int.items()}
-
-
 def _without_rows(table: Table) -> Table:
-    frame = table.rows.frame().clear()
+    rows = table.rows
+    frame = (rows.rows if isinstance(rows, InSpark | TruthInSpark) else table.frame).clear()
     users = IdSeries(pl.Series("user", [], table.id_dtype("user")))
-    kept = Unordered if isinstance(table.rows, InSpark) else InFrame
-    return replace(
-        table, rows=kept(frame), empty_users=users, origin=replace(table.origin, kind=POLARS)
-    )
+    kept = InFrame(frame)
+    if isinstance(rows, InSpark):
+        kept = Unordered(frame, rows.collapsing, rows.doubts)
+    return replace(table, rows=kept, empty_users=users, origin=replace(table.origin, kind=POLARS))
 
 
-def _rows_to_send(table: Table, value: str, row: pl.Expr) -> pl.DataFrame:
+def _rows_to_send(
+    table: Table, value: str, row: pl.Expr, types: Mapping[str, pl.DataType]
+) -> pl.DataFrame:
     """The rows of a table in memory, and its users without rows, for `_Work`."""
-    types, number = _types(table), [] if value == "list" else [pl.col(value).alias("value")]
+    number = [] if value == "list" else [pl.col(value).alias("value")]
     subtopics = [pl.col("subtopic")] if table.has_subtopics else []
     ids = [pl.col(role).cast(types[role]) for role in ("user", "item")]
     empty = table.empty_users.to_series().cast(types["user"]).to_frame("user")
@@ -230,10 +241,12 @@ def _rows_to_send(table: Table, value: str, row: pl.Expr) -> pl.DataFrame:
 
 
 class _Measured(NamedTuple):
-    """Values of the users of a part by system, and the number of rows of each system."""
+    """Values of the users of a part by system, numbers of rows, and what is doubtful."""
 
     scores: Mapping[str, UserValues]
-    heights: Sequence[int]
+    heights: Sequence[int]  # of the truth, and of each system
+    kept: Mapping[str, int]  # rows of each system, once they are collapsed
+    answers: Mapping[str, PartAnswer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +263,8 @@ class _Work:
     truth: Table  # without rows
     systems: Mapping[str, Table]  # without rows
     side: SideTables
+    n_judged: int  # judgments of all users
+    asks: bool  # whether there may be doubts
     version: str = __version__  # of the driver
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -276,16 +291,26 @@ class _Work:
         n, row = len(self.systems), pl.col("row")
         sort = any(choices.ties in BY_ROW for choices in self.plan.metrics_by_alignment())
         truth = _with_rows(self.truth, rows.filter(row < 0), descending=True, sort=sort)
-        systems = {
-            name: _with_rows(
-                table, rows.filter(row >= 0, row % n == number), descending=False, sort=sort
-            )
-            for number, (name, table) in enumerate(self.systems.items())
-        }
+        systems, heights = {}, [truth.height]
+        for number, (name, table) in enumerate(self.systems.items()):
+            own = rows.filter(row >= 0, row % n == number)
+            try:
+                systems[name] = _with_rows(table, own, descending=False, sort=sort)
+            except DataError as error:
+                vars(error)["system"] = name
+                raise
+            heights.append(own.height - own["item"].null_count())
         side = SideTables(self.side.side, {}, truth)
         side.__dict__.update({k: v for k, v in vars(self.side).items() if k not in vars(side)})
         block = Block(truth, systems, side_tables=lambda: side)
-        return _Measured(block.score(self.plan), [t.height for t in systems.values()])
+        answers = {
+            name: answer
+            for name, table in self.systems.items()
+            if self.asks and isinstance(table.rows, Unordered)
+            if (answer := answer_of(table.rows.doubts, systems[name], truth, self.n_judged))
+        }
+        kept = {name: t.height for name, t in systems.items()}
+        return _Measured(block.score(self.plan), heights, kept, answers)
 
 
 def _with_rows(table: Table, rows: pl.DataFrame, *, descending: bool, sort: bool) -> Table:
@@ -299,6 +324,8 @@ def _with_rows(table: Table, rows: pl.DataFrame, *, descending: bool, sort: bool
     rows = rows.rename({"value": number})
     users = rows.filter(pl.col("item").is_null())["user"].unique()
     rows = rows.filter(pl.col("item").is_not_null()).select(frame.columns)
+    if isinstance(table.rows, Unordered) and (collapsing := table.rows.collapsing) is not None:
+        rows = collapsing.keep_best_parts(collapsing.rename(rows))
     rows = rows.cast(dict(frame.schema))  # type: ignore[arg-type]
     empty = IdSeries(users.cast(frame.schema["user"]))
     kept = Unordered if isinstance(table.rows, Unordered) else InFrame

@@ -307,6 +307,10 @@ class Stored(ABC):
         """Counts at the judged items where these alone are known; None if the rows are known."""
         return None
 
+    def each_number(self, column: str) -> npt.NDArray[np.float64]:
+        """The numbers of a column, each at least once, in any order."""
+        return cast("AnyRows", self).column_numbers(column)
+
     def listed_items(self) -> list[pl.Series]:
         """List of series with all items that list metrics may read."""
         return [self.frame()["item"]]

@@ -174,7 +174,7 @@ def refuse_two_readings(rankings: Table, truth: Table) -> None:
 
 def threshold_caution(truth: Table) -> str:
     """Warn of ratings that are all relevant because all are above 0, and suggest a threshold."""
-    gains = truth.gains
+    gains = truth.rows.each_number("gain")
     if "assumed_gains" in truth.counts or (gains <= 0).any():
         return ""
     grades = _distinct_gains(gains)
@@ -185,7 +185,7 @@ def threshold_caution(truth: Table) -> str:
         return ""
     good = min(grade for grade in grades if grade >= low + 0.7 * (high - low))
     return (
-        f"all {len(gains):,} judgments count as relevant, the lowest grade {low:g} included; for "
+        f"all {truth.height:,} judgments count as relevant, the lowest grade {low:g} included; for "
         f'ratings from {low:g} to {high:g} try relevant=">={good:g}"'
     )
 
@@ -196,7 +196,7 @@ def label_caution(truth: Table) -> str:
     All items are 0 or 1 and every user has two or more; or all users have the same number of items,
     and one user has an integer twice. (`refuse_labels` refuses what is certain.)
     """
-    if "assumed_gains" not in truth.counts or len(truth.empty_users):
+    if "assumed_gains" not in truth.counts or len(truth.empty_users) or not truth.rows.in_memory:
         return ""
     if not truth.id_dtype("item").is_integer():
         return ""

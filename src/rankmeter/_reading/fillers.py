@@ -13,7 +13,7 @@ from rankmeter._reading.table import Table
 from rankmeter.errors import DataError
 from rankmeter.errors._checks import brief, counted
 
-_FILLERS: Mapping[str, tuple[Any, ...]] = {
+FILLERS: Mapping[str, tuple[Any, ...]] = {
     "Int64": (-1,),
     "String": ("", "<pad>", "<PAD>", "[PAD]"),
 }
@@ -67,7 +67,7 @@ def filler_caution(rankings: Table, truth: Table) -> str:
 
 def _possible_fillers(table: Table) -> list[Any]:
     """The fillers at the ends of plain lists, or among the items of rows."""
-    rows, fillers = table.rows, _FILLERS.get(table.id_type("item"), ())
+    rows, fillers = table.rows, FILLERS.get(table.id_type("item"), ())
     if table.order == "rank" or not (len(rows) and rows.has_end({*fillers})):
         return []
     found: Any = None

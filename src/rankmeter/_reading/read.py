@@ -233,12 +233,13 @@ def read_truth(
             if "gain" not in roles and relevant != "any":
                 certain = [name for role, name in roles.items() if role != "subtopic"]
                 refuse_unused_numbers(read, "truth", certain)
-        table = _judgments_from_columns(read, roles)
+        table = judgments_from_columns(read, roles)
     refuse_fillers(table, "ground truth")
     return table
 
 
-def _judgments_from_columns(read: Columns, roles: Mapping[str, str]) -> Table:
+def judgments_from_columns(read: Columns, roles: Mapping[str, str]) -> Table:
+    """Check the columns that have a role, like `read_truth`."""
     frame, empty, counts = _check_columns(read, roles, "truth")
     if "gain" in frame.columns:
         check_gains(frame["gain"].to_numpy(), read.source)

@@ -9,20 +9,22 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from os import PathLike, fspath
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
+import numpy.typing as npt
 import polars as pl
 
 from rankmeter._annexes import annex
-from rankmeter._reading.by_user import Ids, IdSeries, InFrame
+from rankmeter._reading.by_user import AnyRows, Ids, IdSeries, IdType, InFrame, Stored
 from rankmeter._reading.columns import Column, Columns, Side, resolve_roles
 from rankmeter._reading.frames import describe_type, from_polars
 from rankmeter._reading.numbers import missing_scores_error
 from rankmeter._reading.orders import Orders, count_by_rank
-from rankmeter._reading.table import Kind, polars_errors, short_message
+from rankmeter._reading.table import Kind, Table, polars_errors, short_message
 from rankmeter.errors import (
     DataError,
     DuplicateError,
@@ -324,9 +326,12 @@ class _Role(NamedTuple):
     inexact: str = ""  # where it is null but the column has a value
 
 
+_Number: TypeAlias = Literal["score", "rank", "gain"]
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Query of rankings with the columns ``user``, ``item`` and ``score`` or ``rank``.
+    """Query of the columns ``user``, ``item`` and ``score`` or ``rank``, or of judgments ``gain``.
 
     Ids are of the type int, bigint or string, numbers double. Bad values are null; `check_counts`
     finds them.
@@ -335,17 +340,15 @@ class Query:
     data: Any  # the Spark DataFrame
     names: Mapping[str, str]  # role → name of the column
     roles: Mapping[str, _Role]
-    order: Literal["score", "rank"]
+    order: _Number
     source: str
     bad_scores: str
     # Of the first scores, those against the ranks, which are used instead; and how many these are.
     conflicts: tuple[Orders, int] | None
-    counted: Callable[[int], dict[str, int]] | None = None  # if they were made of others
-    emptied: Any = None  # query of the users of rows that are dropped
 
     @property
     def all_rows(self) -> Any:
-        """Query of all rows: user, item, score or rank, and ``rounded``, which is 1 or 0."""
+        """Query of all rows: user, item, number, and ``rounded``, which is 1 or 0."""
         columns = [f"{column.sql} AS {role}" for role, column in self.roles.items()]
         return self.data.selectExpr(*columns, f"{self._rounded_sql} AS rounded")
 
@@ -360,8 +363,8 @@ class Query:
     @property
     def users_of_dropped_rows(self) -> Any:
         """Query of the users that lose a row, which may be their only one; None if none is lost."""
-        if self.emptied is not None or self.bad_scores != "drop" or self.order == "rank":
-            return self.emptied
+        if self.bad_scores != "drop" or self.order == "rank":
+            return None
         return self.all_rows.where("score IS NULL").select("user").distinct()
 
     @property
@@ -392,15 +395,22 @@ class Query:
         """Collect the result of a query."""
         return collect_rows(query, self.source)
 
-    def broadcast_rows(self, rows: pl.DataFrame) -> Any:
-        """Send a small table of integers, strings and floats for a broadcast join."""
-        return send_frame(rows, self.data.sparkSession, self.source).hint("broadcast")
+    def count(self, *more: str) -> dict[str, Any]:
+        """Count all rows and bad values, and compute more aggregates."""
+        sums = [
+            "count(1) AS rows",
+            "count_if(user IS NULL) AS no_user",
+            "count_if(item IS NULL) AS no_item",
+            f"count_if({self.order} IS NULL) AS missing",
+            f"count_if(abs({self.order}) = double('Infinity')) AS infinite",
+            "count_if(rounded = 1) AS rounded",
+        ]
+        counts = self.collect(self.aggregate(self.all_rows, [], *sums, *more))
+        return counts.row(0, named=True)
 
     def check_counts(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Turn numbers of bad values into the counts of an `Origin`, or raise a DataError."""
         n = counts["rows"]
-        if self.counted is not None:
-            return self.counted(n - counts["missing"])
         if not n:
             raise no_rows_error(self.source)
         for role in ("item", "user"):
@@ -422,18 +432,6 @@ class Query:
             checked |= count_by_rank(orders, n)
             checked["rows_compared_with_ranks"] = compared if compared < n else 0
         return {name: n for name, n in checked.items() if n}
-
-    def replace_rows(self, rows: Any, counts: Callable[[int], dict[str, int]]) -> Query:
-        """Replace the rows by derived rows; `counts` returns the `Origin` counts for a number."""
-        kinds = dict(rows.dtypes)
-        ids = {role: _id_column(role, kinds[role]) for role in ("user", "item")}
-        roles = {role: column for role, column in ids.items() if column is not None}
-        roles[self.order] = _Role(self.order, pl.Float64)
-        names = {role: role for role in roles}
-        return replace(
-            self, data=rows, names=names, roles=roles, conflicts=None, counted=counts,
-            emptied=self.users_of_dropped_rows,
-        )  # fmt: skip
 
     def _bad_ids_error(self, role: str, nulls: int, n: int) -> DataError:
         inexact = self.roles[role].inexact
@@ -473,13 +471,34 @@ class Query:
 
 @dataclass(frozen=True, eq=False)
 class Unordered(InFrame):
-    """Rows of Spark in a task; they have no order."""
+    """Rows of Spark in a task; they have no order. The rest is as in `InSpark`."""
 
+    collapsing: Any = None
+    doubts: Sequence[Callable[[Any, Any], str]] = ()
     has_order = False
 
 
+class _InCluster(Stored):
+    """Rows in Spark; `rows` are a few of them, as examples of all types."""
+
+    rows: pl.DataFrame
+    query: Query
+    collapsing: Any = None
+    in_memory = False
+    in_cluster = True
+
+    def all_ids(self, role: str) -> list[Ids]:
+        ids = self.query.collect(self.query.candidates.select(role).distinct())[role]
+        if role == "item" and self.collapsing is not None:  # the tasks say which parts are missing
+            ids = self.collapsing.wholes(ids.cast(self.collapsing.dtype)).drop_nulls().unique()
+        return [IdSeries(ids.cast(self.rows.schema[role]))]
+
+    def listed_items(self) -> list[pl.Series]:
+        return [ids.to_series() for ids in self.all_ids("item")]
+
+
 @dataclass(frozen=True, eq=False)
-class InSpark(InFrame):
+class InSpark(_InCluster, InFrame):
     """Rankings in Spark, with a few rows as examples of all types.
 
     Attributes
@@ -489,31 +508,104 @@ class InSpark(InFrame):
         Number of rows, once they are counted.
     n_parts : int
         Into how many parts they are cut at least.
+    doubts : sequence of functions
+        What the tasks ask about their rows and the ground truth.
+    collapsing : Collapsing, optional
+        What the tasks do with their rows first.
     """
 
     query: Query
     height: int = 0
     n_parts: int = 1
-    in_memory = False
-    in_cluster = True
+    doubts: Sequence[Callable[[Any, Any], str]] = ()
+    collapsing: Any = None
 
     @property
     def n_rows(self) -> int:
         return self.height
 
-    def all_ids(self, role: str) -> list[Ids]:
-        ids = self.query.collect(self.query.candidates.select(role).distinct())[role]
-        return [IdSeries(ids.cast(self.rows.schema[role]))]
 
-    def listed_items(self) -> list[pl.Series]:
-        return [ids.to_series() for ids in self.all_ids("item")]
+@dataclass(frozen=True, eq=False)
+class TruthInSpark(_InCluster):
+    """Judgments in Spark. For what is not known of them, all are brought to the driver.
+
+    Attributes
+    ----------
+    rows : DataFrame
+    query : Query
+    height : int
+    gains : ndarray
+        Each of the gains, at least if they can be grades.
+    read : function
+        Read all judgments on the driver.
+    """
+
+    rows: pl.DataFrame
+    query: Query
+    height: int
+    gains: npt.NDArray[Any]
+    read: Callable[[], Table]
+
+    def __len__(self) -> int:
+        return self.height
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # which copies and pickles look for
+            raise AttributeError(name)
+        return getattr(self.whole, name)
+
+    @cached_property
+    def whole(self) -> AnyRows:
+        """All rows in memory."""
+        return self.read().rows
+
+    def frame(self) -> pl.DataFrame:
+        return self.whole.frame()
+
+    @property
+    def users(self) -> Ids:
+        """User of each row."""
+        return _IdsInSpark(self, "user")
+
+    def items(self) -> Ids:
+        return _IdsInSpark(self, "item")
+
+    @property
+    def item_type(self) -> IdType:
+        """Type of the items."""
+        return self.items().type
+
+    def each_number(self, column: str) -> npt.NDArray[Any]:  # noqa: ARG002 - there is one
+        return self.gains
+
+
+@dataclass(frozen=True, eq=False)
+class _IdsInSpark(Ids):
+    """Ids of all rows; their type and number are known, and they themselves if need be."""
+
+    rows: TruthInSpark
+    role: str
+
+    @property
+    def type(self) -> IdType:
+        return cast("IdType", str(self.rows.rows.schema[self.role]))
+
+    def __len__(self) -> int:
+        return self.rows.height
+
+    def take(self, indices: npt.NDArray[Any]) -> Any:
+        return IdSeries(self.to_series()).take(indices)
+
+    def to_series(self) -> pl.Series:
+        return self.rows.frame()[self.role]
 
 
 def canonical_column_by_role(
-    data: Any, names: Mapping[str, str], order: Literal["score", "rank"]
+    data: Any, names: Mapping[str, str], order: _Number
 ) -> dict[str, _Role | None]:
     """Canonical column of each role; None if the type of its column cannot hold ids or numbers."""
     makers = {"user": _id_column, "item": _id_column, "score": _number_column, "rank": _rank_column}
+    makers["gain"] = _number_column
     types = dict(data.dtypes)
     return {role: makers[role](names[role], types[names[role]]) for role in ("user", "item", order)}
 

@@ -268,7 +268,7 @@ class Table:
     @property
     def has_subtopics(self) -> bool:
         """Whether the table has judgments by subtopic."""
-        return not self.rows.is_index and "subtopic" in self.frame.columns
+        return self.rows.in_memory and not self.rows.is_index and "subtopic" in self.frame.columns
 
     @property
     def source(self) -> str:

@@ -385,7 +385,7 @@ def summarize(
         scores,
         {**counts_of_tables(rankings, truth), **(unused or {})},
         clusters=clusters,
-        cautions=(*truth.origin.cautions, *rankings.origin.cautions, *doubts),
+        cautions=(*truth.origin.cautions, *rankings.origin.cautions, *scores.cautions, *doubts),
         kind=rankings.origin.kind,
         random=random,
         perfect=perfect,
