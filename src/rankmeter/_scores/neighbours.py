@@ -49,8 +49,8 @@ def neighbours(
     k : int
         How many neighbours are asked for.
     by : {"id", "distance"}, optional
-        What is compared, ids without. By distance, all that is found within the distance of the exact neighbour
-        k is right, whichever of equally near neighbours it is.
+        What is compared, ids without. By distance, all that is found within the distance of the
+        exact neighbour k is right, whichever of equally near neighbours it is.
     tolerance : float, optional
         How much farther than that it may be, because distances are rounded: only by distance.
         0 without.

@@ -1,8 +1,8 @@
 """ann-benchmarks: ``get_recall_values`` with the threshold of its metric ``k-nn``.
 
-``$TOOL_SOURCE`` is a clone of the repository, whose metrics need NumPy alone. It compares distances:
-a relevant item is as near as the k exact neighbours, and every other one is farther than these. How
-distances become hits is recorded by ``record_neighbours.py``.
+``$TOOL_SOURCE`` is a clone of the repository, whose metrics need NumPy alone. It compares
+distances: a relevant item is as near as the k exact neighbours, and every other one is farther than
+these. How distances become hits is recorded by ``record_neighbours.py``.
 """
 
 import os
