@@ -72,27 +72,22 @@ _HOMES = {
     "sample_size": "_evaluation.planning",
 }
 _MODULES = (
-    "baselines",
-    "datasets",
-    "errors",
-    "ir_measures",
-    "keras",
-    "metrics",
-    "pyterrier",
-    "splits",
-    "testing",
-    "torch",
-)
+    "baselines", "beir", "datasets", "errors", "ir_measures", "keras", "metrics", "mteb",
+    "pyterrier", "sentence_transformers", "splits", "testing", "torch",
+)  # fmt: skip
 if TYPE_CHECKING:
     from typing import Any
 
     from rankmeter import baselines as baselines
+    from rankmeter import beir as beir
     from rankmeter import datasets as datasets
     from rankmeter import errors as errors
     from rankmeter import ir_measures as ir_measures
     from rankmeter import keras as keras
     from rankmeter import metrics as metrics
+    from rankmeter import mteb as mteb
     from rankmeter import pyterrier as pyterrier
+    from rankmeter import sentence_transformers as sentence_transformers
     from rankmeter import splits as splits
     from rankmeter import testing as testing
     from rankmeter import torch as torch

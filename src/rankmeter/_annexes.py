@@ -42,7 +42,13 @@ ANNEXES: dict[str, dict[str, list[str]]] = {
     "audit": {"folders": ["_audit", "_cli/audit.py"], "needs": ["scores", "splits"]},
     "published": {"folders": ["_published", "_cli/check.py"], "needs": []},
     "testing": {"folders": ["testing"], "needs": []},
-    "adapters": {"folders": ["ir_measures.py", "pyterrier.py"], "needs": []},
+    "adapters": {
+        "folders": [
+            *("ir_measures.py", "pyterrier.py"),
+            *("beir.py", "mteb.py", "sentence_transformers.py"),
+        ],
+        "needs": [],
+    },
     "trec_eval": {
         "folders": ["_cli/_trec_eval", "_cli/trec_eval.py"],
         "needs": ["formats"],

@@ -153,6 +153,14 @@ class Alignment:
         rare=True,
         inputs=RANKINGS,
     )
+    history: Literal["all", "new", "seen"] = declare_choice(
+        "all",
+        "Which judged items count, by the training data of their user (``train``): ``all``, those "
+        "``new`` to the user, or those ``seen``; the others stay ranked, as if nobody had judged "
+        "them. In a metric ``truth`` is the same option: ``ndcg(truth=new)@10``.",
+        rare=True,
+        inputs=RANKINGS,
+    )
     retrieved: Literal["all", "positive"] = declare_choice(
         "all",
         "Which ranked items can be hits: ``all``, or only those with a ``positive`` score; the "
@@ -162,8 +170,7 @@ class Alignment:
     )
     score_type: Literal["float64", "float32"] = declare_choice(
         "float64",
-        "Precision at which scores are compared: ``float64``, or ``float32``, which can create "
-        "ties.",
+        "Precision of scores that are compared: ``float64``, or ``float32``, which can make ties.",
         rare=True,
         inputs=SCORED,
     )
@@ -371,6 +378,7 @@ class Choices(TypedDict, total=False):
     scope: Literal["all", "ranked", "appended"] | None
     pool: Literal["all", "judged"] | None
     exclude: Literal["none", "self"] | None
+    history: Literal["all", "new", "seen"] | None
     retrieved: Literal["all", "positive"] | None
     score_type: Literal["float64", "float32"] | None
     depth: int | None
@@ -437,11 +445,9 @@ def permitted_words_and_types(hint: Any) -> tuple[tuple[Any, ...], list[Any]]:
 SETTINGS: Mapping[str, Choice] = _declared_choices(Setting)
 """The choices that hold for all metrics of a plan."""
 
-CHOICES: Mapping[str, Choice] = {
-    **_declared_choices(Alignment),
-    **_declared_choices(Averaging),
-    **SETTINGS,
-}
+CHOICES: Mapping[str, Choice] = (
+    _declared_choices(Alignment) | _declared_choices(Averaging) | dict(SETTINGS)
+)
 """Every choice by name. Those outside `SETTINGS` are legal inside a metric's parentheses, too."""
 
 ALIASES = {
@@ -449,6 +455,9 @@ ALIASES = {
     "rel": "relevant",
 }  # fmt: skip
 """Other names of options."""
+
+IN_METRICS = {**ALIASES, "truth": "history"}
+"""`ALIASES` in the parentheses of a metric, where `truth` is not the ground truth."""
 
 RELEVANCE = ("relevant", "gains")
 """The choices that decide which judged items are relevant."""
@@ -550,17 +559,19 @@ def format_bound(end: float) -> str:
     return f"{end:g}" if math.isfinite(end) else "∞" if end > 0 else "−∞"
 
 
-def replace_aliases(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the `ALIASES` of options; a UsageError if an option has both names."""
-    for alias in (alias for alias in ALIASES if alias in options):
-        if ALIASES[alias] in options:
-            raise UsageError(f"`{alias}` and `{ALIASES[alias]}` are the same option: pass only one")
-    return {ALIASES.get(name, name): value for name, value in options.items()}
+def replace_aliases(
+    options: Mapping[str, Any], real: Mapping[str, str] = ALIASES
+) -> dict[str, Any]:
+    """Replace other names of options by real ones; a UsageError if an option has both."""
+    for alias in real.keys() & options.keys():
+        if real[alias] in options:
+            raise UsageError(f"`{alias}` and `{real[alias]}` are the same option: pass only one")
+    return {real.get(name, name): value for name, value in options.items()}
 
 
-def name_and_aliases(name: str) -> list[str]:
-    """An option's name and its `ALIASES`."""
-    return [name, *(alias for alias, real in ALIASES.items() if real == name)]
+def name_and_aliases(name: str, aliases: Mapping[str, str] = IN_METRICS) -> list[str]:
+    """An option's name and its other names."""
+    return [name, *(alias for alias, real in aliases.items() if real == name)]
 
 
 F = TypeVar("F", bound=Callable[..., Any])

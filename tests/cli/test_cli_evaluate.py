@@ -65,6 +65,7 @@ OPTIONS = {
     "scope": (BOTH, "recall@3", ["--scope", "ranked"], "ranked"),
     "pool": (BOTH, "rr", ["--pool", "judged"], "judged"),
     "exclude": (("own.csv", "truth.csv"), "rr", ["--exclude", "self"], "self"),
+    "history": (BOTH, "rr", ["--history", "new"], "new"),
     "retrieved": (("negative.csv", "truth.csv"), "rr", ["--retrieved", "positive"], "positive"),
     "score_type": (("close.csv", "truth.csv"), "rr", ["--score-type", "float32"], "float32"),
     "depth": (BOTH, "recall", ["--depth", "2"], 2),
@@ -99,6 +100,7 @@ OPTIONS = {
 # Other options that two options need to show their effect, on both sides of the comparison.
 BESIDE = {
     "bugs": (["--like", "lenskit"], {"like": "lenskit"}),
+    "history": (["--train", "train.csv"], {"train": "train.csv"}),
     "gains": (["--relevant", ">=3"], {"relevant": ">=3"}),
     "empty_truth": (["--undefined", "zero"], {"undefined": "zero"}),
     "resamples": (["--interval", "bca"], {"interval": "bca"}),

@@ -20,6 +20,7 @@ NEEDS = {
     "scikit-learn": ["sklearn"],
     "ir_measures": ["ir_measures"],
     "PyTerrier": ["pyterrier"],
+    "MTEB, BEIR and sentence-transformers": [],
     "ir_datasets": ["ir_datasets"],
 }
 

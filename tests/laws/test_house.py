@@ -48,7 +48,7 @@ LAYERS = [
     ["_report", "_explain", "_training"],
     ["splits"],
     ["baselines", "datasets", "_audit", "_published"],
-    ["ir_measures", "keras", "pyterrier", "torch"],
+    ["beir", "ir_measures", "keras", "mteb", "pyterrier", "sentence_transformers", "torch"],
     ["_cli"],
     ["__main__", ""],
 ]
@@ -64,6 +64,9 @@ HEAVY |= {
     "ir_measures",
     "ir_datasets",
     "pyterrier",
+    "beir",
+    "mteb",
+    "sentence_transformers",
 }
 
 

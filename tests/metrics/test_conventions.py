@@ -107,7 +107,11 @@ class TestNames:
             ("trec_eval", "iprec_at_recall..2", "iprec@0.2"),
             ("trec_eval", "num_nonrel_judged_ret", "n_nonrelevant"),
             ("lenskit", "NDCG@10", "ndcg@10"),
-            ("lenskit", "NDCG[gain=rating]@10", "ndcg(gain=linear,gains=all,ideal=complete)@10"),
+            (
+                "lenskit==2025.8.1",
+                "NDCG[gain=rating]@10",
+                "ndcg(gain=linear,gains=all,ideal=complete)@10",
+            ),
             ("lenskit", "RBP(n=10)", "rbp@10"),
             ("rectools", "Recall(k=10)", "recall@10"),
             ("spark", "precisionAt(10)", "precision@10"),

@@ -42,12 +42,25 @@ def test_by_id_it_is_the_share_of_the_exact_neighbours(k):
 @pytest.mark.parametrize("k", [1, 3, 10])
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("knn", {"tolerance": 1e-3}), ("epsilon", {"tolerance": 0.01, "relative": True})],
+    [("knn", {"like": "ann-benchmarks"}), ("epsilon", {"tolerance": 0.01, "relative": True})],
 )
 def test_without_ids_it_is_the_recall_of_ann_benchmarks(k, name, options):
     found = rm.neighbours(RECORDED["found"], RECORDED["exact"], k=k, by="distance", **options)
     wanted = [count / k for count in RECORDED["found_within"][name][str(k)]]
     assert recalls(found, k) == pytest.approx(wanted)
+    means = rm.evaluate(found, None, f"k-nn@{k}", like="ann-benchmarks")
+    assert means[f"k-nn@{k}"].mean == pytest.approx(np.mean(wanted))
+    if name == "knn":
+        by_hand = rm.neighbours(
+            RECORDED["found"], RECORDED["exact"], k=k, by="distance", tolerance=1e-3
+        )
+        assert recalls(by_hand, k) == recalls(found, k)
+
+
+def test_only_ann_benchmarks_is_followed():
+    assert recalls(rm.neighbours([[7]], [[7]], k=1, by="id", like="ann_benchmarks"), 1) == [1.0]
+    with pytest.raises(UsageError, match="'ann-benchmarks' or None"):
+        rm.neighbours([[7]], [[7]], k=1, like="ranx")
 
 
 def test_a_neighbour_that_is_found_again_counts_once():

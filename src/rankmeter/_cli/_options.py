@@ -13,7 +13,13 @@ from typing import Any
 
 import click
 
-from rankmeter._choices import CHOICES, EVERY, name_and_aliases, permitted_words_and_types
+from rankmeter._choices import (
+    ALIASES,
+    CHOICES,
+    EVERY,
+    name_and_aliases,
+    permitted_words_and_types,
+)
 from rankmeter._cli._command import LARGE, RARE, SIDE, CommandOption, WordChoice, spell_flag
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import unknown_word_error
@@ -202,7 +208,7 @@ def _keyword_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]
 
 
 def _build_option(name: str, kind: click.ParamType[Any], text: str, group: str) -> CommandOption:
-    names = " ".join([name, *map(spell_flag, name_and_aliases(name))])
+    names = " ".join([name, *map(spell_flag, name_and_aliases(name, ALIASES))])
     if kind is click.BOOL:
         names += f"/{spell_flag('no_' + name)}"
     complete = complete_conventions if name == "like" else None

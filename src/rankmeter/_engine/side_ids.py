@@ -25,15 +25,6 @@ def fit_frame(rows: pl.DataFrame, read: Interactions | Table | Items, table: Tab
     )
 
 
-def seen_notes(train: pl.DataFrame, judged: Table) -> tuple[str, ...]:
-    """Say how many relevant items the user has in the training data, if there is any."""
-    relevant = judged.frame.filter(pl.col("gain") > 0)
-    seen = relevant.join(train, on=["user", "item"], how="semi").height
-    if not seen:
-        return ()
-    return (f"relevant items that train has for the user: {seen:,} (see rankmeter.audit)",)
-
-
 def fit_propensity(items: Items, table: Table) -> pl.DataFrame:
     value = items.features[:, 0]
     wrong = np.flatnonzero(~((value > 0) & (value <= 1)))

@@ -27,6 +27,7 @@ from rankmeter._evidence.lists import (
 from rankmeter._rankings.codes import Codes, distinct_ids
 from rankmeter._rankings.counts import Candidates
 from rankmeter._rankings.ground_truth import contributed_gains, gains_by_choice
+from rankmeter._rankings.history import judgments_of_history
 from rankmeter._rankings.listing import Listing, list_first_candidates
 from rankmeter._rankings.pairs import Groups, bit_width, merge_judgments, sort_keys
 from rankmeter._reading.by_user import Ids, as_ids, to_series
@@ -254,7 +255,7 @@ class SideTables:
         """
         if not self.truth.has_subtopics:
             return None
-        judged = self.truth.frame
+        judged = judgments_of_history(self.truth, choices.history).frame
         refuse_values(
             judged["subtopic"].is_null(), "subtopics", self.truth.source, "missing", "Add them."
         )

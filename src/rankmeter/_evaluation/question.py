@@ -386,10 +386,12 @@ class Question:
         engine = self.reading.describe_engines(tables.values())
         grouped = dict.fromkeys(filter(None, (t.origin.collapsed for t in tables.values())))
         notes = (*self.notes, *side.notes, *grouped, *unused)
-        if side.train is not None:
-            from rankmeter._engine.side_ids import seen_notes
+        asked = any(entry.alignment.history != "all" for entry in plan.metrics)
+        if asked or side.train is not None:
+            from rankmeter._rankings.history import mark_seen
 
-            notes += seen_notes(side.train, judged)
+            judged, seen = mark_seen(judged, side.train, asked=asked)
+            notes += seen
         if judged.origin.chosen:
             notes += (f"relevant: the rows of {judged.source} with {judged.origin.chosen}",)
         if judged.has_subtopics and any(entry.spec.intent_aware for entry in plan.metrics):

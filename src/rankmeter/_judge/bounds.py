@@ -111,7 +111,7 @@ def _reason_against(entry: MetricPlan, rankings: Table) -> str:
         return f"ties={ties!r} ranks an item by its label: choose 'item' or 'expected'"
     if ties == "expected" and rankings.order == "rank":
         return "given ranks that are tied have no order: choose ties='item'"
-    for choice in ("scope", "pool", "retrieved"):
+    for choice in ("scope", "pool", "retrieved", "history"):
         if (value := getattr(alignment, choice)) != "all":
             return f"{choice}={value!r} treats judged and unjudged items differently"
     if alignment.duplicates == "each":

@@ -101,14 +101,9 @@ def align(rankings: Table, truth: Judged, listing: Listing | None = None) -> Ali
             lists, gain=np.where(lists.relevant, contributed_gains(lists.gain, choices), 0.0)
         )
     facts = Facts(
-        hits.n_relevant,
-        hits.n_ranked,
-        {**notes, **tied},
-        n_found,
-        repeated,
-        truth.contradictions,
+        hits.n_relevant, hits.n_ranked, {**notes, **tied}, n_found, repeated, truth.contradictions,
         hits.rank.size,
-    )
+    )  # fmt: skip
     return Aligned(hits, nonrelevant, in_rankings, facts, lists)
 
 

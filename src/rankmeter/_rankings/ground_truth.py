@@ -61,6 +61,10 @@ def prepare_truth(
 ) -> Judged:
     """Prepare the ground truth of a block for `align`; `names` are the codes of items for hits."""
     counts: dict[str, int] = {}
+    if choices.history != "all":
+        from rankmeter._rankings.history import judgments_of_history
+
+        truth = judgments_of_history(truth, choices.history)
     code, rows, contradictions = codes.encode(truth.users), truth.rows, Refused()
     code, gain = rows.expand_to_rows(code), truth.gains
     # An index has no item twice for a user.

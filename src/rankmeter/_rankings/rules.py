@@ -20,11 +20,7 @@ from rankmeter._rankings.counts import Candidates, count_at_marks
 from rankmeter._rankings.ground_truth import Judged, perfect_hits
 from rankmeter._rankings.in_memory import Rows
 from rankmeter._rankings.marks import Marks
-from rankmeter._rankings.pairs import (
-    Refused,
-    are_self_items,
-    search_segments,
-)
+from rankmeter._rankings.pairs import Refused, are_self_items, search_segments
 from rankmeter._rankings.parallel import concatenate_fields
 from rankmeter._rankings.rank_counts import RankCounts
 from rankmeter._rankings.ties import BY_ROW, cut_counts

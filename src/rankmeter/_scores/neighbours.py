@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from rankmeter._choices import takes_aliases
 from rankmeter._scores.kinds import Grades
+from rankmeter.conventions import load_convention
 from rankmeter.errors import DataError, UsageError
 from rankmeter.errors._checks import (
     check_choice,
@@ -16,6 +17,9 @@ from rankmeter.errors._checks import (
     counted,
     option_error,
 )
+
+_TOLERANCE = 1e-3
+"""That of ann-benchmarks."""
 
 _NOTHING = -1
 """The id by which FAISS and others say that they found nothing more."""
@@ -27,11 +31,12 @@ def neighbours(
     exact: Any,
     *,
     k: int,
-    by: Literal["id", "distance"] = "id",
-    tolerance: float = 0.0,
+    by: Literal["id", "distance"] | None = None,
+    tolerance: float | None = None,
     relative: bool = False,
     ids: Any = None,
     users: Any = None,
+    like: str | None = None,
 ) -> Grades:
     """Compare approximate nearest neighbours with exact ones.
 
@@ -43,17 +48,20 @@ def neighbours(
         For each query at least k exact neighbours in the same form, best first.
     k : int
         How many neighbours are asked for.
-    by : {"id", "distance"}
-        What is compared. By distance, all that is found within the distance of the exact neighbour
-        k is right, whichever of equally near neighbours it is.
-    tolerance : float
+    by : {"id", "distance"}, optional
+        What is compared, ids without. By distance, all that is found within the distance of the
+        exact neighbour k is right, whichever of equally near neighbours it is.
+    tolerance : float, optional
         How much farther than that it may be, because distances are rounded: only by distance.
+        0 without.
     relative : bool
         Whether the tolerance is a share of the distance.
     ids : array or list of lists, optional
         By distance: the ids of what was found, so that an id that is found again counts once.
     users : array or list, optional
         The id of each query; 0, 1, 2 … without.
+    like : str, optional
+        ``ann-benchmarks`` compares as this tool does: by distance, with a tolerance of 0.001.
 
     Returns
     -------
@@ -72,8 +80,8 @@ def neighbours(
     -----
     An id that is found again counts once, and -1 is nothing, as FAISS writes it. A list that is
     shorter than k lacks the rest. ann-benchmarks counts distances alone, so that one neighbour ten
-    times is ten neighbours; without `ids` the numbers are its own: ``tolerance=1e-3`` for its
-    ``knn``, ``tolerance=0.01, relative=True`` for its ``epsilon``.
+    times is ten neighbours; with `like` and without `ids` the numbers are its own: those of its
+    ``knn``, or with ``tolerance=0.01, relative=True`` those of its ``epsilon``.
 
     Examples
     --------
@@ -85,8 +93,12 @@ def neighbours(
     0.75
     """
     k = check_integer("k", k, least=1)
+    if like is not None and load_convention(like).name != "ann_benchmarks":
+        raise option_error("like", "'ann-benchmarks' or None", like)
+    by = "id" if by is None and like is None else "distance" if by is None else by
     check_choice("by", by, ("id", "distance"))
-    tolerance = check_number("tolerance", tolerance, least=0)
+    usual = 0.0 if like is None or by == "id" else _TOLERANCE
+    tolerance = check_number("tolerance", usual if tolerance is None else tolerance, least=0)
     relative = check_flag("relative", relative)
     if by == "id" and (tolerance or relative or ids is not None):
         raise UsageError('tolerance=, relative= and ids= are about distances: pass by="distance"')

@@ -76,17 +76,18 @@ WIDELY_USED = (
 class Convention:
     """The choices of one tool: the sections of its file, described in the module docstring.
 
-    `switches` is the section ``all``; `metrics` has the options and choices by canonical name, and
-    by ``name@`` those of the metric with a cutoff. In `names`, ``{k}`` is a cutoff that belongs
-    elsewhere than after ``@``. `differs` says by canonical name what is different about a metric of
-    the tool that is not followed, and `elsewhere` how a number that is not a metric here comes from
-    others. Scores in matrices that differ by no more than `tolerance`,
-    absolute and relative, are tied.
+    `earlier` are versions whose recorded numbers were the same; `switches` is the section ``all``;
+    `metrics` has the options and choices by canonical name, and by ``name@`` those of the metric
+    with a cutoff. In `names`, ``{k}`` is a cutoff that belongs elsewhere than after ``@``.
+    `differs` says by canonical name what is different about a metric of the tool that is not
+    followed, and `elsewhere` how a number that is not a metric here comes from others. Scores in
+    matrices that differ by no more than `tolerance`, absolute and relative, are tied.
     """
 
     name: str
     title: str
     version: str = ""
+    earlier: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -153,9 +154,9 @@ def _load_version(file: str, version: str) -> Convention:
     names = [n for n in _profile_files() if n == file or n.startswith(f"{file}_")]
     profiles = [p for p in map(_load_profile, names) if p.version]
     for profile in profiles:
-        if profile.version == version:
+        if version in (profile.version, *profile.earlier):
             return profile
-    known = " or ".join(f"{p.name}=={p.version}" for p in profiles)
+    known = " or ".join(f"{p.name}=={v}" for p in profiles for v in (p.version, *p.earlier))
     raise UsageError(
         f"{_load_profile(file).title} {version} was not recorded, so its numbers are not known"
         + (f"; known: {known}" if known else "; this convention has no versions")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rankmeter._choices import CHOICES, SETTINGS, check_choice, replace_aliases
+from rankmeter._choices import CHOICES, IN_METRICS, SETTINGS, check_choice, replace_aliases
 from rankmeter.errors import UnknownMetricError, UsageError
 from rankmeter.errors._checks import LARGEST, brief, check_integer, option_error, suggest_words
 from rankmeter.metrics._registry import ADJUSTED, METRICS, SYNONYMS, Option, Spec
@@ -78,7 +78,7 @@ class Metric:
         """Return the same metric with other options or choices."""
         spec = self.spec
         new_options, choices = dict(self.options), dict(self.choices)
-        for name, value in replace_aliases(options).items():
+        for name, value in replace_aliases(options, IN_METRICS).items():
             if name in spec.options:
                 new_options[name] = _check_option_value(self.name, spec.options[name], value)
             elif name in SETTINGS:

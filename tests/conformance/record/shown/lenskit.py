@@ -11,7 +11,7 @@ from importlib.metadata import version
 import numpy
 import pandas
 import shown as inputs
-from lenskit.data import ItemList, ItemListCollection, from_interactions_df
+from lenskit.data import ItemList, ItemListCollection, Vocabulary, from_interactions_df
 from lenskit.metrics import (
     ExposureGini,
     ListGini,
@@ -21,6 +21,7 @@ from lenskit.metrics import (
     least_item_promoted,
     rank_biased_overlap,
 )
+from lenskit.metrics.basic import UniqueItemCount
 from lenskit.metrics.ranking._entropy import entropy, rank_biased_entropy
 
 VERSION = version("lenskit")
@@ -34,10 +35,11 @@ def record(golden):
         ranked = {user: inputs.ranked_items(case, user) for user in case["rankings"]}
         rows = [(user, item) for user, own in case["train"].items() for item in own]
         train = from_interactions_df(pandas.DataFrame(rows, columns=["user_id", "item_id"]))
-        n_items = len(case["catalogue"])
+        catalogue = Vocabulary(case["catalogue"], "item")
+        golden.attempt(case, "UniqueItemCount", lambda: measured(UniqueItemCount(), case, ranked))
         golden.attempt(case, "ListLength", lambda: measured(ListLength(), case, ranked))
         for k in case["ks"]:
-            for metric in [ListGini(k, items=n_items), ExposureGini(k, items=n_items),
+            for metric in [ListGini(k, items=catalogue), ExposureGini(k, items=catalogue),
                            MeanPopRank(train, n=k)]:  # fmt: skip
                 name = f"{type(metric).__name__}@{k}"
                 golden.attempt(case, name, lambda m=metric: measured(m, case, ranked))
@@ -65,7 +67,7 @@ def measured(metric, case, ranked):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = analysis.measure(lists, test)
-    if isinstance(metric, (ListGini, ExposureGini)):
+    if isinstance(metric, (ListGini, ExposureGini, UniqueItemCount)):
         return float(result.global_metrics()["value"])
     values = result.list_metrics()["value"]
     mean = result.list_summary().loc["value", "mean"]
@@ -76,10 +78,10 @@ def of_rows(metric, k, case, ranked):
     genres = sorted({genre for own in case["categories"].values() for genre in own})
     values = {}
     for user, items in ranked.items():
-        own = [case["categories"].get(item, ()) for item in items]
+        own = [case["categories"].get(item, ()) for item in items[:k]]
         rows = [[(genre in mine) / max(len(mine), 1) for genre in genres] for mine in own]
         values[user] = metric(
-            ItemList(item_ids=items), numpy.array(rows).reshape(-1, len(genres)), n=k
+            ItemList(item_ids=items[:k]), numpy.array(rows).reshape(-1, len(genres))
         )
     return None, values
 
