@@ -218,7 +218,7 @@ def comparison_headline(
 ) -> Headline:
     """One line on which system is better, with sentences on the size of the difference.
 
-    `segments` names a system, and says in which segments the answer is reversed.
+    `segments` names a system, and says in which segments it is worse or better instead.
     """
     d, metric = verdict.difference, verdict.metric
     if d is None or math.isnan(d.p):
@@ -230,7 +230,8 @@ def comparison_headline(
     title = _title(verdict, d, baseline)
     system, reversed_in = segments
     if reversed_in:
-        title += f", but not {reversed_in}" if system in title else f"; {system} not {reversed_in}"
+        title += ", but " if title.startswith(system) else f"; {system} "
+        title += reversed_in
     interval = (
         f", with a {level_text(d.confidence)} interval from "
         f"{signed_text(d.low, d.high)} to {signed_text(d.high, d.low)}"
