@@ -317,6 +317,10 @@ def complete(pages):
         assert f"conventions/{name}.html" in pages
     assert any("copybutton.js" in address for address in pages["gallery.html"].loads)
     assert "_static/report.html" in pages["gallery.html"].links
+    wall = re.findall(r'<li><a href="#([\w-]+)"><div aria-hidden', pages["gallery.html"].text)
+    shown = re.findall(r"\{(?:shown|framed)\}", (DOCS / "gallery.md").read_text("utf-8"))
+    assert len({*wall}) == len(wall) == len(shown)
+    assert all(f'<section id="{section}">' in pages["gallery.html"].text for section in wall)
     numbers = pages["conventions/numbers.html"].text
     assert numbers.count("the defaults of rankmeter") == 4
     assert all(

@@ -120,9 +120,9 @@ PLACE = re.compile(r"^## (.*)$|\{(shown|framed)\} (\S+)", re.MULTILINE)
 
 
 class Wall(SphinxDirective):
-    """Every picture of the page small; the argument is the picture of the framed page."""
+    """Every picture of the page small; the arguments are those of the framed page, light and dark."""
 
-    required_arguments = 1
+    required_arguments = 2
 
     def run(self) -> list[nodes.Node]:
         """Link each section that has a picture."""
@@ -135,7 +135,10 @@ class Wall(SphinxDirective):
                 small = (
                     self.small(results(page)[0][name], f"small-{name}")
                     if kind == "shown"
-                    else f'<img src="{self.arguments[0]}" alt="">'
+                    else "".join(
+                        f'<img class="only-{theme}" src="{picture}" alt="">'
+                        for theme, picture in zip(("light", "dark"), self.arguments, strict=True)
+                    )
                 )
                 entries.append(
                     f'<li><a href="#{nodes.make_id(section)}"><div aria-hidden="true">{small}</div>'
