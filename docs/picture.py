@@ -10,7 +10,7 @@ from pathlib import Path
 import rankmeter as rm
 
 STATIC = Path(__file__).parent / "_static"
-SIZE = "1280,860"
+SIZE = "1280,758"  # up to the end of the table of means
 SCHEMES = {"dark": 0, "light": 1}
 
 

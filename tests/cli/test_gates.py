@@ -7,6 +7,7 @@ import math
 import pytest
 
 import rankmeter as rm
+from command_line import rankmeter
 from rankmeter._cli._gates import read_comparison_gate, read_gate
 from rankmeter.errors import UsageError
 
@@ -62,6 +63,24 @@ def test_a_share_is_one_of_the_mean_that_the_condition_names():
     for other in ({}, {"baseline": "old"}, {"baseline": "new"}):
         compared = rm.compare_values(MARGIN, margin=0.39, **other)
         assert "is worse than old by 0.3900 or more" in absolute.failure_reason(compared)
+
+
+def test_of_two_systems_the_one_whose_share_is_meant_is_the_baseline(tmp_path):
+    (tmp_path / "truth.csv").write_text("user,item\n" + "".join(f"u{n},a\n" for n in range(60)))
+    for name, at in (("old", 1), ("new", 2)):
+        rows = (
+            f"u{n},{item},{score}\n"
+            for n in range(60)
+            for item, score in (("a", 3 - at), ("b", 1.5))
+        )
+        (tmp_path / f"{name}.csv").write_text("user,item,score\n" + "".join(rows))
+    systems = [f"{name}={tmp_path / name}.csv" for name in ("old", "new")]
+    condition = "new not shown within 1% of old on rr"
+    done = rankmeter(
+        "compare", tmp_path / "truth.csv", *systems, "-m", "rr", "--fail-if", condition
+    )
+    assert done.code == 1
+    assert "new is worse than old by 0.0100 or more" in done.err
 
 
 def test_systems_without_a_difference_and_too_few_users_are_said_to_be_so():

@@ -5,8 +5,11 @@ Their examples run in `make test-wheel`: `installed.py`.
 
 from __future__ import annotations
 
+import html
 import inspect
+import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,6 +21,7 @@ from typing import get_args
 import pytest
 
 import rankmeter as rm
+from command_line import rankmeter
 from rankmeter._choices import CHOICES
 from rankmeter.conventions import convention_names
 from rankmeter.metrics import METRICS
@@ -168,15 +172,17 @@ def test_matrix_of_agreement_tells_full_partial_and_no_agreement():
             },
         }
     )
-    rows = re.findall(r'<tr><th scope="row">.*?</tr>', text)
-    columns = re.findall(r"<th scope=\"col\"><code>(\w+)</code>", text)
-    shown = [
-        dict(zip(columns, re.findall(r"<td[^>]*>(?:<abbr[^>]*>)?(.?)<?", row), strict=True))
-        for row in rows
-    ]
-    assert {"ap", "rr", "ndcg"} == set(columns)
-    assert shown[0] == {"ndcg": "✓", "ap": "✓", "rr": "<"}
-    assert shown[1] == {"ndcg": "≈", "ap": "<", "rr": "≠"}
+    tools = re.findall(r'<th scope="col"><a href="\w+\.html">(\w+)</a></th>', text)
+    rows = re.findall(r'<th scope="row"><code>(\w+)</code></th>(.*?)</tr>', text)
+    shown = {
+        name: dict(zip(tools, re.findall(r"<td[^>]*>(?:<abbr[^>]*>)?(.?)<?", row), strict=True))
+        for name, row in rows
+    }
+    assert shown == {
+        "ap": {"one": "✓", "two": "<"},
+        "rr": {"one": "<", "two": "≠"},
+        "ndcg": {"one": "✓", "two": "≈"},
+    }
 
 
 def test_korean_is_marked_in_text_and_not_in_tags():
@@ -256,6 +262,9 @@ def test_pages_build_without_a_warning_complete_and_self_contained():
     complete(pages)
     computed(pages)
     searched(out)
+    if BROWSER is not None:
+        named = [name for name in pages if not name.startswith("_static")]
+        assert parts_that_are_cut(out, named) == {}
 
 
 def loaded_from_elsewhere(out, pages):
@@ -308,6 +317,10 @@ def complete(pages):
         assert f"conventions/{name}.html" in pages
     assert any("copybutton.js" in address for address in pages["gallery.html"].loads)
     assert "_static/report.html" in pages["gallery.html"].links
+    wall = re.findall(r'<li><a href="#([\w-]+)"><div aria-hidden', pages["gallery.html"].text)
+    shown = re.findall(r"\{(?:shown|framed)\}", (DOCS / "gallery.md").read_text("utf-8"))
+    assert len({*wall}) == len(wall) == len(shown)
+    assert all(f'<section id="{section}">' in pages["gallery.html"].text for section in wall)
     numbers = pages["conventions/numbers.html"].text
     assert numbers.count("the defaults of rankmeter") == 4
     assert all(
@@ -351,3 +364,84 @@ def test_a_page_has_a_line_to_copy_that_runs(name):
     known = {"rankings": {"u": list(RANKING)}, "truth": {"u": truth_for(spec)}, **SIDE}
 
     assert [*eval(call, {"rm": rm, **known})]
+
+
+def test_every_line_of_the_cookbook_runs(tmp_path, monkeypatch):
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.recipes import book
+
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(book()["data"], names)
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    for run, first in (("bm25", 1), ("rerank", 2)):
+        lines = (f"q{q} Q0 d{d} {d} {9 - d} {run}\n" for q in (1, 2) for d in (first, 3 - first))
+        (tmp_path / f"{run}.run").write_text("".join(lines))
+    for recipe in (recipe for section in book()["section"] for recipe in section["recipe"]):
+        line = recipe["line"]
+        if line.startswith("rankmeter "):
+            done = rankmeter(*shlex.split(line)[1:])
+            assert done.code in ({0, 1} if "--fail-if" in line else {0}), (line, done.err)
+            assert done.out, line
+        else:
+            assert eval(line, names) is not None, line
+
+
+def test_shapes_of_the_cookbook_have_korean_names():
+    pytest.importorskip("sphinx")
+    from rankmeter_docs.recipes import english_shapes, korean_shapes
+
+    assert english_shapes().count("* - ") == korean_shapes().count("* - ")
+
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+CUT = """
+(async () => {
+  const cut = {};
+  for (const page of PAGES) {
+    const frame = document.createElement("iframe");
+    frame.style.cssText = "width:1280px;height:900px;border:0";
+    frame.src = page;
+    await new Promise((done) => { frame.onload = done; document.body.append(frame); });
+    const { document: inside, getComputedStyle: style } = frame.contentWindow;
+    const parts = [inside.documentElement, ...inside.querySelectorAll(".bd-article *")]
+      .filter((part) => part.clientWidth && part.scrollWidth > part.clientWidth + 1)
+      .filter((part) => !["visible", ""].includes(style(part).overflowX))
+      .filter((part) => !part.closest("svg, math, [aria-hidden]") && !part.querySelector("iframe"));
+    if (parts.length)
+      cut[page] = parts.map((part) =>
+        `${part.tagName}.${part.className}: ${part.scrollWidth} in ${part.clientWidth}: ${
+          part.textContent.trim().slice(0, 40)}`);
+    frame.remove();
+  }
+  const out = document.createElement("pre");
+  out.id = "cut";
+  out.textContent = JSON.stringify(cut);
+  document.body.append(out);
+})();
+"""
+
+
+def parts_that_are_cut(out, pages):
+    """What is wider than its place in a window of 1,280 px, by page."""
+    harness = out / "harness.html"
+    script = CUT.replace("PAGES", json.dumps(pages))
+    harness.write_text(f'<!doctype html><meta charset="utf-8"><body><script>{script}</script>')
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-web-security")
+    done = subprocess.run(
+        [BROWSER, *flags, "--allow-file-access-from-files", "--window-size=1280,900"]
+        + ["--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=600000", "--dump-dom"]
+        + [f"--user-data-dir={out / 'profile'}", harness.as_uri()],
+        capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    harness.unlink()
+    shutil.rmtree(out / "profile", ignore_errors=True)
+    return json.loads(html.unescape(re.search('<pre id="cut">(.*?)</pre>', done.stdout)[1]))
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_a_part_that_is_cut_is_noticed(tmp_path):
+    wide = '<pre style="width:300px;overflow:auto">' + "wide " * 50 + "</pre>"
+    (tmp_path / "page.html").write_text(f'<article class="bd-article">{wide}</article>')
+    (tmp_path / "good.html").write_text('<article class="bd-article"><p>short</p></article>')
+    assert [*parts_that_are_cut(tmp_path, ["page.html", "good.html"])] == ["page.html"]

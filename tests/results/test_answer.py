@@ -111,11 +111,18 @@ def test_a_title_names_a_segment_only_if_it_reverses_the_answer():
     base, labels = rng.random(300), {u: "web" if u < 60 else "store" for u in range(300)}
     gain = np.where(np.arange(300) < 60, -0.3, 0.3) + 0.05 * rng.random(300)
     found = rm.compare_values({"new": base + gain, "old": base}, segments=labels, baseline="old")
-    assert found.headline().title.endswith(", but not for web")
+    assert found.headline().title.endswith(", but worse for web")
+    lost = rm.compare_values({"new": base - gain, "old": base}, segments=labels, baseline="old")
+    assert lost.headline().title == "No system beats old on value; old worse for web"
     none = np.where(np.arange(300) < 60, 0.0, 0.3)
     found = rm.compare_values({"new": base + none, "old": base}, segments=labels, baseline="old")
     assert "web" not in found.headline().title
     assert "value by segment" in repr(found)
+
+
+def test_the_table_of_means_says_of_how_many_users_it_is():
+    ranks = {"new": rm.Ranks([1, 1, 2, 1]), "old": rm.Ranks([2, 3, 2, 5])}
+    assert "rank: places that 4 queries allow on mrr" in repr(rm.compare(ranks, metrics="mrr"))
 
 
 def test_segments_have_readable_labels_in_order_also_from_a_file(tmp_path):

@@ -183,6 +183,16 @@ class TestSegments:
         alike = {"new": np.where(cold, 0.3, gained), "old": np.zeros(350)}
         assert rm.compare_values(alike, segments=labels).heterogeneity[0].p < 0.2
 
+    def test_better_everywhere_by_different_amounts_says_so(self):
+        labels = {n: "cold" if n < 200 else "warm" for n in range(400)}
+        new = [float(n % 10 < (3 if n < 200 else 8)) for n in range(400)]
+        found = rm.compare_values(
+            {"new": new, "old": [0.0] * 400}, segments=labels, baseline="old", scale=(0, 1)
+        )
+        clause = "not the same for all segments: better in all 2, by different amounts"
+        assert clause in repr(found).splitlines()
+        assert "but not" not in found.headline().title
+
     def test_it_is_in_the_notes_and_in_json(self):
         found = compared(self.values, segments=self.labels)
         (one,) = found.heterogeneity

@@ -185,7 +185,7 @@ def recorded_tools() -> str:
 
 
 def agreement(matrix: Mapping[str, Mapping[str, Any]] | None = None) -> str:
-    """Tools × metrics: whether the convention reproduces the tool's numbers."""
+    """Metrics × tools: whether the convention reproduces the tool's numbers."""
     if matrix is None:
         if not MATRIX.is_file():
             return ""
@@ -194,13 +194,15 @@ def agreement(matrix: Mapping[str, Mapping[str, Any]] | None = None) -> str:
     for tool, said in matrix.items():
         for name, cell in said.items():
             cells[tool][metric(cell["metric"]).name].append((name, cell))
-    columns = [name for name in METRICS if any(name in row for row in cells.values())]
-    head = "".join(f'<th scope="col"><code>{escape(name)}</code></th>' for name in columns)
+    names = [name for name in METRICS if any(name in found for found in cells.values())]
+    head = "".join(
+        f'<th scope="col"><a href="{escape(tool)}.html">{escape(tool)}</a></th>' for tool in cells
+    )
     rows = [
-        f'<tr><th scope="row"><a href="{escape(tool)}.html">{escape(tool)}</a></th>'
-        + "".join(_cell(row[name]) if name in row else "<td></td>" for name in columns)
+        f'<tr><th scope="row"><code>{escape(name)}</code></th>'
+        + "".join(_cell(row[name]) if name in row else "<td></td>" for row in cells.values())
         + "</tr>"
-        for tool, row in cells.items()
+        for name in names
     ]
     return paragraphs(
         heading("Agreement", "-"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rankmeter._reading.shapes import LISTINGS, MAPPINGS
+from collections.abc import Iterable
+
+from rankmeter._reading.shapes import LISTINGS, MAPPINGS, Shape
 from rankmeter_docs.rst import code
 
 KOREAN = {
@@ -34,21 +36,29 @@ KOREAN = {
 
 def english() -> str:
     """All shapes in the order in which they are tried."""
-    return _numbered({})
+    return _numbered(korean=False)
 
 
 def korean() -> str:
     """All shapes in the order in which they are tried, in Korean."""
-    return _numbered(KOREAN)
+    return _numbered(korean=True)
 
 
-def _numbered(names: dict[str, str]) -> str:
+def named(
+    shapes: Iterable[Shape] = (*MAPPINGS, *LISTINGS), *, korean: bool
+) -> list[tuple[str, str]]:
+    """What shapes are, and how each looks."""
+    return [
+        (KOREAN[one.name] if korean else one.name.replace("`", "``"), one.example) for one in shapes
+    ]
+
+
+def _numbered(*, korean: bool) -> str:
     """A numbered list for dictionaries and one for lists; long examples wrap in it."""
     lists = [
         "\n".join(
-            f"{number}. {names[one.name] if names else one.name.replace('`', '``')}: "
-            f"{code(one.example)}"
-            for number, one in enumerate(shapes, start=1)
+            f"{number}. {name}: {code(example)}"
+            for number, (name, example) in enumerate(named(shapes, korean=korean), start=1)
         )
         for shapes in (MAPPINGS, LISTINGS)
     ]

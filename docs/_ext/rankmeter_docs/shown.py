@@ -1,7 +1,8 @@
 """Pictures of what the Python examples of a page make, next to the code that makes it.
 
 ``{shown} NAME`` inserts a chart or table that the examples assigned to a name, ``{framed} FILE`` a
-page that they wrote. The examples of a page run once for each build, in a folder of their own.
+page that they wrote, ``{wall}`` all of these small, each with a link to its section. The
+examples of a page run once for each build, in a folder of their own.
 """
 
 from __future__ import annotations
@@ -37,14 +38,17 @@ def results(page: Path) -> tuple[dict[str, Any], tempfile.TemporaryDirectory[str
     return names, folder
 
 
-def drawing(chart: Any, name: str) -> str:
-    """An Altair chart as SVG whose ink follows the light and dark theme of the page.
+def drawing(chart: Any, name: str, *, first: bool = False) -> str:
+    """An Altair chart, or only the first of several, as SVG in the inks of the page.
 
     To a screen reader it is one image with the title of the chart.
     """
     import vl_convert
 
     spec = chart.to_dict()
+    if first and (panes := spec.pop("concat", spec.pop("hconcat", None))):
+        spec.pop("resolve", None)
+        spec |= panes[0]
     svg: str = vl_convert.vegalite_to_svg(spec)
     config = spec["config"]
     inks = {
@@ -104,18 +108,58 @@ class Framed(SphinxDirective):
         shutil.copy(Path(results(page)[1].name, self.arguments[0]), static)
         self.env.note_reread()
         address, title = f"_static/{self.arguments[0]}", escape(" ".join(self.content))
-        return [
-            nodes.raw(
-                "",
-                f'<div class="rm-frame"><iframe src="{address}" title="{title}" loading="lazy">'
-                f'</iframe><p><a href="{address}">{title}, on a page of its own</a></p></div>',
-                format="html",
-            )
-        ]
+        body = (
+            '<div class="rm-frame"><div>'
+            f'<iframe src="{address}" title="{title}" loading="lazy"></iframe></div>'
+            f'<p><a href="{address}">{title}, on a page of its own</a></p></div>'
+        )
+        return [nodes.raw("", body, format="html")]
+
+
+PLACE = re.compile(r"^## (.*)$|\{(shown|framed)\} (\S+)", re.MULTILINE)
+
+
+class Wall(SphinxDirective):
+    """Every picture of the page small; the arguments are those of the framed page, light and dark."""
+
+    required_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        """Link each section that has a picture."""
+        self.env.note_reread()
+        page = Path(self.env.doc2path(self.env.docname))
+        section, entries = "", []
+        for title, kind, name in PLACE.findall(page.read_text("utf-8")):
+            section = title or section
+            if kind:
+                small = (
+                    self.small(results(page)[0][name], f"small-{name}")
+                    if kind == "shown"
+                    else "".join(
+                        f'<img class="only-{theme}" src="{picture}" alt="">'
+                        for theme, picture in zip(("light", "dark"), self.arguments, strict=True)
+                    )
+                )
+                entries.append(
+                    f'<li><a href="#{nodes.make_id(section)}"><div aria-hidden="true">{small}</div>'
+                    f"<span>{escape(section)}</span></a></li>"
+                )
+        return [nodes.raw("", f'<ul class="rm-wall">{"".join(entries)}</ul>', format="html")]
+
+    @staticmethod
+    def small(value: Any, name: str) -> str:
+        """A chart that fills its place, or the beginning of a table."""
+        if not hasattr(value, "_repr_html_"):
+            drawn = drawing(value, name, first=True)
+            return drawn[drawn.index("<svg") : drawn.rindex("</div>")]
+        body: str = value._repr_html_()
+        wide = re.compile(r'<svg[^>]*\bwidth="\d{3,}.*?</svg>', re.DOTALL)
+        return f"<div>{wide.sub('', body)}</div>"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register both directives."""
+    """Register the directives."""
     app.add_directive("shown", Shown)
     app.add_directive("framed", Framed)
+    app.add_directive("wall", Wall)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

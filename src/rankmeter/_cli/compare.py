@@ -62,6 +62,9 @@ def _run_command(
     runs |= {name: name for name in remembered}
     gates = [read_comparison_gate(condition, list(runs)) for condition in outputs.conditions]
     choices["margin"] = collect_margins(gates, choices.get("margin"))
+    shares = {gate.b for gate in gates if "%" in (gate.margin or "")}
+    if len(runs) == 2 and len(shares) == 1 and choices.get("baseline") is None:
+        choices["baseline"] = shares.pop()  # a share of its mean; the pair is the same
     outputs.check_files([truth, *all_files(runs), segments, *side_files(choices)])
     start_spark(master, choices.get("engine"))
     with standard_input_as_file(truth) as (judged,), show_spinner("comparing"):

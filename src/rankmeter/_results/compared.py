@@ -679,14 +679,13 @@ def differing_segments_clause(result: Compared, d: Difference) -> str:
 
 
 def _segments_of_reversal(result: Compared, d: Difference) -> str:
-    """The segments in which the test shows the opposite of what it shows over all users."""
-    opposite = {d.a: d.b, d.b: d.a}.get(d.better if d.significant else "")
-    if opposite is None:
+    """Where the test shows `a` worse instead of better, or better instead of worse."""
+    if not (d.significant and d.better):
         return ""
     pairs = _of_same_pair(result.differences, d)
-    found = [part for part in pairs if part.segment and part.significant]
-    names = [part.segment for part in found if part.better == opposite]
-    return f"for {names[0]}" if len(names) == 1 else f"in {len(names)} segments" if names else ""
+    names = [x.segment for x in pairs if x.segment and x.significant and d.better != x.better != ""]
+    where = f"for {names[0]}" if len(names) == 1 else f"in {len(names)} segments"
+    return f"{'worse' if d.better == d.a else 'better'} {where}" if names else ""
 
 
 def heterogeneity_p_value(result: Compared, d: Difference) -> float:

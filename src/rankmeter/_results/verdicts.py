@@ -185,7 +185,7 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
 
     `within` has the same comparison in each segment, and `p` is that of equal differences.
     """
-    unequal = p <= d.alpha
+    unequal = bool(p <= d.alpha)
     by_answer: dict[str, list[str]] = {"worse": [], "better": [], "no difference shown": []}
     for part in within:
         answer = part.verdict if part.verdict in by_answer else "no difference shown"
@@ -197,13 +197,13 @@ def segments_clause(d: Difference, within: Sequence[Difference], p: float) -> st
         del by_answer[d.verdict]  # most segments are as the headline says: name the others
     else:
         del by_answer["no difference shown"]
+    every = f"all {len(within)}{', by different amounts' * unequal}"
     answers = [
-        f"{verb} in {_join_names(names) if len(names) < len(within) else f'all {len(names)}'}"
+        f"{verb} in {_join_names(names) if len(names) < len(within) else every}"
         for verb, names in by_answer.items()
         if names
     ]
-    start = "not the same for all segments" if unequal else ""
-    return ": ".join(filter(None, [start, ", ".join(answers)]))
+    return ": ".join(filter(None, ["not the same for all segments" * unequal, ", ".join(answers)]))
 
 
 def _join_names(names: Sequence[str]) -> str:
@@ -218,7 +218,7 @@ def comparison_headline(
 ) -> Headline:
     """One line on which system is better, with sentences on the size of the difference.
 
-    `segments` names a system, and says in which segments the answer is reversed.
+    `segments` names a system, and says in which segments it is worse or better instead.
     """
     d, metric = verdict.difference, verdict.metric
     if d is None or math.isnan(d.p):
@@ -230,7 +230,8 @@ def comparison_headline(
     title = _title(verdict, d, baseline)
     system, reversed_in = segments
     if reversed_in:
-        title += f", but not {reversed_in}" if system in title else f"; {system} not {reversed_in}"
+        title += ", but " if title.startswith(system) else f"; {system} "
+        title += reversed_in
     interval = (
         f", with a {level_text(d.confidence)} interval from "
         f"{signed_text(d.low, d.high)} to {signed_text(d.high, d.low)}"
