@@ -65,7 +65,8 @@ class Corrected:
     Each of the `n` rows has the value of people, minus λ times the deviation of the judge, and an
     equal share of the `others` that only the judge judged. So rows are as independent as queries,
     and vary as much as the estimate does. `own` is without the others, and `errors` are those of
-    the judge.
+    the judge; `others` is the variance that the others add, `weight` the mean λ, and `reach` the
+    range of all values.
     """
 
     people: FloatArray
@@ -74,6 +75,7 @@ class Corrected:
     errors: FloatArray
     others: float
     weight: float
+    reach: float
     sample: Sample
 
     @cached_property
@@ -91,11 +93,12 @@ class Corrected:
     def missed_error(self, span: float) -> float:
         """The largest error of the judge that is likely, times λ; 0 where errors are spread out.
 
-        Where few errors were seen, it is the span of the values.
+        Where few errors were seen, it is the range of all values, or the possible span.
         """
-        if not self.weight or not math.isfinite(span):
+        if not self.weight:
             return 0.0
-        return self.weight * pseudo_unit_change(self.errors - np.median(self.errors), span)
+        errors = self.errors - np.median(self.errors)
+        return self.weight * pseudo_unit_change(errors, min(span, self.reach))
 
 
 def correct(
@@ -107,7 +110,7 @@ def correct(
     """  # fmt: skip
     n, n_all, inverse = sample.n, sample.n_all, sample.weights
     if not weights.any() and sample.inverse is None:
-        return Corrected(people, people, people, judge - people, 0.0, 0.0, sample)
+        return Corrected(people, people, people, judge - people, 0.0, 0.0, 0.0, sample)
     every = np.concatenate([judge, others])
     center, weight = (float(every.mean()) if every.size else 0.0), float(weights.mean())
     deviations = people - weights * (judge - center)
@@ -116,8 +119,8 @@ def correct(
     groups = np.bincount(np.arange(others.size) % n, others - center, n)
     variance = share**2 * others.size * moments(others).sd ** 2 if others.size > 1 else 0.0
     rows, errors = own + n * share * groups, inverse * (judge - people)
-    scaled = weight / (sample.most or 1.0)
-    return Corrected(people, rows, own, errors, variance, scaled, sample)
+    scaled, reach = weight / (sample.most or 1.0), float(np.ptp(np.concatenate([people, every])))
+    return Corrected(people, rows, own, errors, variance, scaled, reach, sample)
 
 
 def best_weight(

@@ -32,7 +32,7 @@ from rankmeter._results.estimates import Estimate, clip_interval, interval_of_sp
 from rankmeter._results.segments import Population
 from rankmeter._results.settings import Settings, Values
 from rankmeter._results.summary import Summary
-from rankmeter._statistics.intervals import pseudo_unit_change, student_interval
+from rankmeter._statistics.intervals import pseudo_unit_change, spread_of_mean, student_interval
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import DataError, RankmeterWarning, UsageError
 from rankmeter.errors._caution import warn
@@ -60,7 +60,7 @@ def evaluate_judged(
         by_judge, cautions = _of_judge(question, {"": rankings}, judge, people.cautions)
         results, estimates = dict[tuple[str, str], Judgement](), dict[str, Estimate]()
         for entry in people.plan.metrics:
-            study = _Study.of(entry, [people.scores], [by_judge[""].scores], chosen)
+            study = Study.of(entry, [people.scores], [by_judge[""].scores], chosen)
             weights = study.fit([0], None)
             e = people.estimates[entry.label]
             results[entry.label, ""] = found = study.judgement(people.plan, e, 0, weights)
@@ -111,7 +111,7 @@ def compare_judged(
         worth, values = dict[str, float](), list[Values]()
         for entry in plan.metrics:
             label, own = entry.label, people.by_metric[entry.label]
-            study = _Study.of(entry, by_people, [by_judge[n].scores for n in names], chosen)
+            study = Study.of(entry, by_people, [by_judge[n].scores for n in names], chosen)
             weights = study.fit([i for i, _ in pairs], [j for _, j in pairs])
             rows = study.rows(weights, reference)
             found = [
@@ -119,7 +119,7 @@ def compare_judged(
                 for s, name in enumerate(names)
             ]
             judgements |= {(label, n): one for n, one in zip(names, found, strict=True)}
-            worth[label] = min(study.worth(study.pair(i, j, weights)) for i, j in pairs)
+            worth[label] = min(study.worth_of_pair(rows, i, j) for i, j in pairs)
             columns = [Averaged(column, study.users, 0, 0) for column in rows.T]
             changed = {"averaged": columns, "corrected": [one.corrected for one in found]}
             values.append(_JudgedValues(**_fields(own) | changed))
@@ -319,7 +319,7 @@ def _refuse_entry(entry: MetricPlan) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Study:
+class Study:
     """Values of one metric, of shape (queries, systems): of people, and of the judge.
 
     `others` are the judge's values of the queries that only it judged; `users` are the rows of
@@ -340,7 +340,7 @@ class _Study:
         by_people: Sequence[UserValues],
         by_judge: Sequence[UserValues],
         chosen: _Chosen,
-    ) -> _Study:
+    ) -> Study:
         """Put the values of people and of the judge side by side, query by query."""
         _refuse_entry(entry)
         users, sampled = words_in_use().users, by_people[0].users.filter(by_people[0].in_truth)
@@ -429,6 +429,14 @@ class _Study:
     def worth(self, found: Corrected) -> float:
         """How many queries judged by people alone would give the same standard error."""
         alone, own = self.without_judge(found.people).spread.se, found.steady_spread(self.span).se
+        return self.sample.n * (alone / own) ** 2 if own else float(self.sample.n)
+
+    def worth_of_pair(self, rows: FloatArray, a: int, b: int) -> float:
+        """The same of a difference, of which rare changes widen the interval."""
+        alone, own = (
+            spread_of_mean(x).with_pseudo_unit(pseudo_unit_change(x, self.span)).se
+            for x in (table[:, a] - table[:, b] for table in (self.people, rows))
+        )
         return self.sample.n * (alone / own) ** 2 if own else float(self.sample.n)
 
     def judgement(self, plan: Plan, e: Estimate, s: int, weights: FloatArray) -> Judgement:
