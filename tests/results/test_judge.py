@@ -53,7 +53,7 @@ def values(truth, metric, queries, system="new"):
 
 def test_the_estimate_is_the_formula():
     result = evaluate()
-    found = result.judgements["ndcg@10", ""]
+    found = result.judgments["ndcg@10", ""]
     chosen = sorted(SAMPLE)
     y, f = values(TRUTH, "ndcg@10", chosen), values(JUDGE, "ndcg@10", chosen)
     others = values(JUDGE, "ndcg@10", sorted({*TRUTH} - {*SAMPLE}))
@@ -73,7 +73,7 @@ def test_a_judge_that_agrees_narrows_the_interval_and_the_title_says_by_how_much
     e, alone = result["ndcg@10"], people["ndcg@10"]
     assert e.high - e.low < alone.high - alone.low
     assert e.n == N
-    found = result.judgements["ndcg@10", ""]
+    found = result.judgments["ndcg@10", ""]
     assert found.people.interval == alone.interval
     assert found.worth > N
     first = result.notes[0]
@@ -93,7 +93,7 @@ def test_a_good_judge_narrows_intervals_of_differences():
 def test_a_useless_judge_leaves_the_numbers_of_people_to_the_bit():
     opposite = {q: {i: 1 - g for i, g in labels.items()} for q, labels in TRUTH.items()}
     result, people = evaluate(judge=opposite), rm.evaluate(SYSTEMS["new"], PEOPLE, METRICS)
-    assert {one.weight for one in result.judgements.values()} == {0.0}
+    assert {one.weight for one in result.judgments.values()} == {0.0}
     assert [*result.values()] == [*people.values()]
     assert any(
         note.startswith(f"the judge is not used on {', '.join(METRICS)}") for note in result.notes
@@ -118,7 +118,7 @@ def test_differences_are_those_of_the_corrected_means():
     fewest = N * min((own / width) ** 2 for width, own in widths)
     assert found.worth["ndcg@10"] == pytest.approx(fewest, rel=0.05)  # but for the family
     assert found.notes[0].startswith("differences worth ")
-    assert len({found.judgements["ndcg@10", name].weight for name in SYSTEMS}) == 1
+    assert len({found.judgments["ndcg@10", name].weight for name in SYSTEMS}) == 1
 
 
 def test_two_systems_have_the_weight_of_their_difference():
@@ -154,7 +154,7 @@ def test_where_the_judge_alone_would_order_otherwise_it_is_said():
     note = next(note for note in found.notes if "judge alone" in note)
     assert note.startswith("the judge alone would order otherwise on ndcg@10: old before new")
     assert not compare().misordered("ndcg@10")
-    assert found.judgements["ndcg@10", "old"].bias_low > 0
+    assert found.judgments["ndcg@10", "old"].bias_low > 0
 
 
 def rows(truth, **columns):
@@ -177,7 +177,7 @@ def test_a_column_of_probabilities_declares_the_sample(convert):
     ]
     hard = {query: 0.1 if n % 2 else 0.4 for n, query in enumerate(PEOPLE)}
     found = evaluate(convert(rows(PEOPLE, probability=hard)), judged="probability")
-    people = found.judgements["rr", ""].people.mean
+    people = found.judgments["rr", ""].people.mean
     weights = np.array([1 / hard[query] for query in sorted(SAMPLE)])
     y = values(TRUTH, "rr", sorted(SAMPLE))
     assert people == pytest.approx((weights * y).sum() / weights.sum(), abs=1e-12)
@@ -281,7 +281,7 @@ def test_every_look_shows_the_judge(tmp_path):
         assert (content["people"], content["all"]) == (N, N_ALL)
         assert set(content["metrics"]) == {*METRICS}
     row = json.loads(result.to_json())["judge"]["metrics"]["rr"]
-    assert row["worth"] == result.judgements["rr", ""].worth
+    assert row["worth"] == result.judgments["rr", ""].worth
     assert {"worth", "weight", "bias"} <= {*result.to_polars().columns}
     assert pd.DataFrame(result.to_pandas()).shape[0] == len(METRICS)
 

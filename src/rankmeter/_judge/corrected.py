@@ -142,7 +142,7 @@ def best_weight(
 def cross_fitted_weights(
     people: FloatArray, judge: FloatArray, every: FloatArray, sample: Sample
 ) -> FloatArray:
-    """The weight of each query, from the other half; 0 where too few queries differ to tell.
+    """The weight of each query, from the other half; 0 where too few queries differ to show it.
 
     Each half needs three queries with another value than most, as six have to differ where rare
     differences are compared.

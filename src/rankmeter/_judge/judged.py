@@ -20,7 +20,7 @@ from rankmeter._evaluation.question import Question
 from rankmeter._evaluation.systems import compare_question, list_runs
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._judge.corrected import Corrected, Sample, contrast, correct, cross_fitted_weights
-from rankmeter._judge.results import JudgedComparison, JudgedSummary, Judgement, PeopleSummary
+from rankmeter._judge.results import JudgedComparison, JudgedSummary, Judgment, PeopleSummary
 from rankmeter._rankings.kind import RankingKind
 from rankmeter._reading.columns import resolve_roles
 from rankmeter._reading.forms import read_columns
@@ -58,16 +58,16 @@ def evaluate_judged(
     _refuse_plan(people.plan)
     with use_words(people.plan.words):
         by_judge, cautions = _of_judge(question, {"": rankings}, judge, people.cautions)
-        results, estimates = dict[tuple[str, str], Judgement](), dict[str, Estimate]()
+        results, estimates = dict[tuple[str, str], Judgment](), dict[str, Estimate]()
         for entry in people.plan.metrics:
             study = Study.of(entry, [people.scores], [by_judge[""].scores], chosen)
             weights = study.fit([0], None)
             e = people.estimates[entry.label]
-            results[entry.label, ""] = found = study.judgement(people.plan, e, 0, weights)
+            results[entry.label, ""] = found = study.judgment(people.plan, e, 0, weights)
             estimates[entry.label] = found.corrected
     own = _fields(people) | _FORGOTTEN | {"estimates": estimates}
     own["cautions"] = (*people.cautions, *cautions)
-    return JudgedSummary(**own, judgements=results, sampling=chosen.text)
+    return JudgedSummary(**own, judgments=results, sampling=chosen.text)
 
 
 _FORGOTTEN: dict[str, Any] = {"source": None, "random": {}, "perfect": {}}
@@ -107,7 +107,7 @@ def compare_judged(
         pairs = [*itertools.combinations(range(len(names)), 2)]
         if people.baseline:
             pairs = [(i, reference) for i in range(len(names)) if i != reference]
-        judgements: dict[tuple[str, str], Judgement] = {}
+        judgments: dict[tuple[str, str], Judgment] = {}
         worth, values = dict[str, float](), list[Values]()
         for entry in plan.metrics:
             label, own = entry.label, people.by_metric[entry.label]
@@ -115,10 +115,10 @@ def compare_judged(
             weights = study.fit([i for i, _ in pairs], [j for _, j in pairs])
             rows = study.rows(weights, reference)
             found = [
-                study.judgement(plan, people.estimates[label, name], s, weights)
+                study.judgment(plan, people.estimates[label, name], s, weights)
                 for s, name in enumerate(names)
             ]
-            judgements |= {(label, n): one for n, one in zip(names, found, strict=True)}
+            judgments |= {(label, n): one for n, one in zip(names, found, strict=True)}
             worth[label] = min(study.worth_of_pair(rows, i, j) for i, j in pairs)
             columns = [Averaged(column, study.users, 0, 0) for column in rows.T]
             changed = {"averaged": columns, "corrected": [one.corrected for one in found]}
@@ -132,7 +132,7 @@ def compare_judged(
             JudgedComparison, plan, settings,
             Systems(names, values, population, lambda _: summaries),
             facts={"runs": None}, kind=people.kind, holes=cautions,
-            judgements=judgements, worth=worth, sampling=chosen.text,
+            judgments=judgments, worth=worth, sampling=chosen.text,
         )  # fmt: skip
     differences = tuple(
         replace(d, wins=own.wins, ties=own.ties, losses=own.losses, d_z=own.d_z)
@@ -439,7 +439,7 @@ class Study:
         )
         return self.sample.n * (alone / own) ** 2 if own else float(self.sample.n)
 
-    def judgement(self, plan: Plan, e: Estimate, s: int, weights: FloatArray) -> Judgement:
+    def judgment(self, plan: Plan, e: Estimate, s: int, weights: FloatArray) -> Judgment:
         """The corrected mean of a system, next to those of people and of the judge alone."""
         found, n = self.system(s, weights), self.sample.n
         errors = self.judge[:, s] - self.people[:, s]
@@ -448,7 +448,7 @@ class Study:
         low, high = student_interval(shown, plan.confidence)
         width = self.scale[1] - self.scale[0]
         every = np.concatenate([self.judge[:, s], self.others[:, s]])
-        return Judgement(
+        return Judgment(
             self._estimate(plan, e, found),
             self._estimate(plan, e, self.without_judge(self.people[:, s])),
             float(every.mean()),

@@ -29,7 +29,7 @@ from rankmeter.errors._checks import use_words_of_result, words_in_use
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class Judgment:
     """The mean of a system on a metric: corrected, of people alone, and of the judge alone.
 
     Attributes
@@ -91,7 +91,7 @@ def _table(rows: Iterable[Sequence[str]], first: Sequence[str], confidence: floa
 
 
 def _notes(
-    worth: Mapping[str, float], found: Mapping[tuple[str, str], Judgement], of: str, sampling: str
+    worth: Mapping[str, float], found: Mapping[tuple[str, str], Judgment], of: str, sampling: str
 ) -> tuple[str, ...]:
     """What the labels are worth, first; where the judge is not used; how it was done."""
     users, one = words_in_use().users, next(iter(found.values()))
@@ -101,7 +101,7 @@ def _notes(
     if unused := [*dict.fromkeys(m for (m, _), j in found.items() if not j.weight)]:
         said.append(
             f"the judge is not used on {', '.join(unused)} (λ = 0): it does not agree with "
-            f"people, or too few {users} differ to tell"
+            f"people, or too few {users} differ to show it"
         )
     said.append(
         Detail(
@@ -127,27 +127,27 @@ class JudgedSummary(PeopleSummary):
 
     Attributes
     ----------
-    judgements : mapping of (str, str) to Judgement
+    judgments : mapping of (str, str) to Judgment
         By metric and, of a comparison, system.
     sampling : str
         How people's queries were chosen.
     """
 
-    judgements: Mapping[tuple[str, str], Judgement] = field(default_factory=dict)
+    judgments: Mapping[tuple[str, str], Judgment] = field(default_factory=dict)
     sampling: str = ""
 
     @use_words_of_result
     def judge_table(self) -> TextTable:
         """The means of people alone and of the judge alone, and the bias of the judge."""
-        rows = [(label, *one.cells()) for (label, _), one in self.judgements.items()]
+        rows = [(label, *one.cells()) for (label, _), one in self.judgments.items()]
         return _table(rows, ("metric",), self.confidence)
 
     @property
     @use_words_of_result
     def notes(self) -> tuple[str, ...]:
         """What the labels are worth, and the notes of an evaluation."""
-        worth = {label: one.worth for (label, _), one in self.judgements.items()}
-        return (*_notes(worth, self.judgements, "", self.sampling), *super().notes)
+        worth = {label: one.worth for (label, _), one in self.judgments.items()}
+        return (*_notes(worth, self.judgments, "", self.sampling), *super().notes)
 
     @use_words_of_result
     def answer(self, digits: int = 4) -> Answer:
@@ -156,14 +156,14 @@ class JudgedSummary(PeopleSummary):
         return replace(found, tables=[self.judge_table(), *found.tables])
 
     def _dict_content(self) -> dict[str, Any]:
-        one = next(iter(self.judgements.values()))
-        rows = {label: found.to_dict() for (label, _), found in self.judgements.items()}
+        one = next(iter(self.judgments.values()))
+        rows = {label: found.to_dict() for (label, _), found in self.judgments.items()}
         facts = {"people": one.n, "all": one.n_all, "sampling": self.sampling}
         return super()._dict_content() | {"judge": {**facts, "metrics": rows}}
 
     def to_polars(self) -> pl.DataFrame:
         """One row per metric, as for evaluations, with the numbers of the judge."""
-        rows = pl.DataFrame([one.to_dict() for one in self.judgements.values()])
+        rows = pl.DataFrame([one.to_dict() for one in self.judgments.values()])
         return pl.concat([super().to_polars(), rows], how="horizontal")
 
     def by_segment(self, segments: object) -> Frame:
@@ -193,7 +193,7 @@ class JudgedComparison(Comparison):
 
     Attributes
     ----------
-    judgements : mapping of (str, str) to Judgement
+    judgments : mapping of (str, str) to Judgment
         By metric and system.
     worth : mapping of str to float
         By metric, how many queries, judged by people alone, would give the standard errors of the
@@ -202,20 +202,20 @@ class JudgedComparison(Comparison):
         How people's queries were chosen.
     """
 
-    judgements: Mapping[tuple[str, str], Judgement]
+    judgments: Mapping[tuple[str, str], Judgment]
     worth: Mapping[str, float]
     sampling: str
 
     @use_words_of_result
     def judge_table(self) -> TextTable:
         """The means of people alone and of the judge alone, and the bias of the judge."""
-        rows = [(name, label, *one.cells()) for (label, name), one in self.judgements.items()]
+        rows = [(name, label, *one.cells()) for (label, name), one in self.judgments.items()]
         return _table(rows, ("system", "metric"), self.confidence)
 
     def misordered(self, metric: str) -> list[tuple[str, str]]:
         """The pairs that the judge alone would order otherwise: what it prefers comes first."""
         label, up = self.label(metric), self.by_metric[self.label(metric)].increasing
-        found = {name: self.judgements[label, name] for name in self.systems}
+        found = {name: self.judgments[label, name] for name in self.systems}
         pairs = []
         for a, b in itertools.combinations(self.systems, 2):
             own = found[a].corrected.mean - found[b].corrected.mean
@@ -237,7 +237,7 @@ class JudgedComparison(Comparison):
     @use_words_of_result
     def notes(self) -> tuple[str, ...]:
         """What the labels are worth, the order of the judge alone, the notes of a comparison."""
-        first, *others = _notes(self.worth, self.judgements, "differences ", self.sampling)
+        first, *others = _notes(self.worth, self.judgments, "differences ", self.sampling)
         return (first, *self._order_notes(), *others, *super().notes)
 
     @use_words_of_result
@@ -247,12 +247,12 @@ class JudgedComparison(Comparison):
         return replace(found, tables=[self.judge_table(), *found.tables])
 
     def _dict_content(self) -> dict[str, Any]:
-        one = next(iter(self.judgements.values()))
+        one = next(iter(self.judgments.values()))
         rows: dict[str, Any] = {
             label: {
                 "differences_worth": worth,
                 "misordered": [[*pair] for pair in self.misordered(label)],
-                "systems": {name: self.judgements[label, name].to_dict() for name in self.systems},
+                "systems": {name: self.judgments[label, name].to_dict() for name in self.systems},
             }
             for label, worth in self.worth.items()
         }
