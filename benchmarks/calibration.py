@@ -1382,7 +1382,7 @@ def judged_intervals(simulate, judge, n, systems, repetitions, rng):
     shares = {name: (covered[name] / repetitions, repetitions) for name in ends}
     shares |= {name: (count / repetitions, repetitions) for name, count in extra.items()}
     first, second = [*ends][:2]
-    return shares | {"width of corrected / people alone": (widths[second] / widths[first], None)}
+    return shares | {"width / people alone": (round(widths[second] / widths[first], 2), None)}
 
 
 def print_judges(repetitions, rng):
@@ -1391,16 +1391,12 @@ def print_judges(repetitions, rng):
     often = repetitions // 10
     for systems, what in ((1, "mean"), (2, "difference of equal systems")):
         for judge, labels in JUDGES.items():
+            columns = {name: {} for name in JUDGED}
             for n in (25, 50, 100):
-                columns = {
-                    name: judged_intervals(simulate, labels, n, systems, often, rng)
-                    for name, simulate in JUDGED.items()
-                }
-                for column in columns.values():
-                    ratio, _ = column["width of corrected / people alone"]
-                    column["width of corrected / people alone"] = (round(ratio, 2), None)
-                title = f"{what}, {n} of {n + OTHERS} queries, judge {judge}"
-                print_table(title, columns, digits=3)
+                for name, simulate in JUDGED.items():
+                    found = judged_intervals(simulate, labels, n, systems, often, rng)
+                    columns[name] |= {f"{n}: {row}": cell for row, cell in found.items()}
+            print_table(f"{what}, judge {judge}", columns, digits=3)
 
 
 PARTS = {

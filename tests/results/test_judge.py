@@ -229,6 +229,21 @@ def test_what_a_comparison_refuses():
         rm.compare(results, PEOPLE, "rr", judge=JUDGE, judged="random")
 
 
+def test_rows_in_a_list_are_rankings_and_not_runs():
+    systems = {
+        name: [
+            {"user": query, "item": item, "score": -place}
+            for query, ranked in run.items()
+            for place, item in enumerate(ranked)
+        ]
+        for name, run in SYSTEMS.items()
+    }
+    found = rm.compare(systems, PEOPLE, "rr", judge=JUDGE, judged="random")
+    assert found.differences == compare(metrics="rr").differences
+    with pytest.raises(UsageError, match="judge= and Grades cannot be combined"):
+        rm.evaluate(rm.Grades([[1, 0]]), PEOPLE, "rr", judge=JUDGE, judged="random")
+
+
 def test_labels_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match="of the 50 users that people judged have no label"):
         evaluate(judge={query: JUDGE[query] for query in SAMPLE[5:] + ["q199", "q198"]})

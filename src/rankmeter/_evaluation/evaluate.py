@@ -108,7 +108,7 @@ def evaluate(
         Labels of a judge, such as a language model, for all queries, in any form that `truth`
         takes; `truth` then has the labels of people for some of the queries. Means are those of
         people, corrected by the judge (PPI++): they are right whatever the judge is worth, and the
-        intervals are narrower where it agrees with people.
+        intervals are narrower where it agrees with people. ``result.judge_table()`` has its bias.
     judged : str, optional
         With `judge`, how the queries were chosen that people judged: ``random``, a random sample of
         those of the judge; or ``probability``, with the probability of each in the column of that

@@ -17,7 +17,7 @@ from rankmeter._engine.scores import Averaged, UserValues
 from rankmeter._evaluation.compare import Systems, compare_by_user
 from rankmeter._evaluation.evaluate import evaluate_question
 from rankmeter._evaluation.question import Question
-from rankmeter._evaluation.systems import compare_question, list_runs
+from rankmeter._evaluation.systems import compare_question, split_runs
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._judge.corrected import Corrected, Sample, contrast, correct, cross_fitted_weights
 from rankmeter._judge.results import JudgedComparison, JudgedSummary, Judgment, PeopleSummary
@@ -214,7 +214,8 @@ def _chosen(
     for name, data in systems.items():
         if isinstance(data, RankingKind):
             raise _refusal(type(data).__name__, "their labels are in them", "judge")
-        if len(list_runs(data)) > 1 and settings is not None and isinstance(data, list):
+        columns = question.columns if isinstance(question.columns, Mapping) else None
+        if settings is not None and len(split_runs(data, columns)) > 1:
             raise _refusal(f"several runs ({name})", "runs and judge both vary", "judge")
     given = _probabilities(question)
     if judged not in (None, "random", PROBABILITY):
