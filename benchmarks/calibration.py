@@ -6,8 +6,8 @@ systems that do not differ, a corrected family of tests makes any claim in at mo
 experiments. Prints the shares as Markdown, with the standard error that the repetitions leave: all
 of them for the default and for t, a tenth for the other tests, two fifths for the intervals and
 clusters, a twenty-fifth for the bootstrap of intervals, a fifth for pooled shares, a quarter for
-families, a twentieth for groups and segments that differ, a tenth for ranks, cutoffs and training
-runs, and a fiftieth for pilots.
+families, a twentieth for groups and segments that differ, a tenth for ranks, judges, cutoffs and
+training runs, and a fiftieth for pilots.
 
 The tests of families flip signs that 25 experiments share, in a formulation of their own. It is
 compared with rankmeter's in one of 200 experiments.
@@ -37,6 +37,8 @@ from rankmeter import metric as metric_of
 from rankmeter import sample_size
 from rankmeter._across.random_effects import random_effects
 from rankmeter._engine.scores import Averaged
+from rankmeter._judge.corrected import Sample, best_weight, correct
+from rankmeter._judge.judged import Study
 from rankmeter._results import curves
 from rankmeter._statistics import intervals
 from rankmeter._statistics.intervals import (
@@ -1289,6 +1291,114 @@ def print_runs(repetitions, rng):
         print_table(f"200 users, against {words}: share of p ≤ 0.05", columns, digits=3)
 
 
+OTHERS = 800
+"""Queries that only the judge judges."""
+
+
+def judge_of(right, *, kind=0.0, favours=0.0):
+    """A judge that has the values of people for a share of the queries, else those of others.
+
+    It is too kind to a share of the queries, and favours the last system in a share of them.
+    """
+
+    def simulate(rng, values, others):
+        found = np.where(rng.random((len(values), 1)) < right, values, others)
+        found = np.where(rng.random((len(values), 1)) < kind, np.maximum(found, others), found)
+        found[:, -1] = np.where(rng.random(len(values)) < favours, 1.0, found[:, -1])
+        return found
+
+    return simulate
+
+
+JUDGES = {
+    "right for 98 %": judge_of(0.98),
+    "right for 85 %": judge_of(0.85),
+    "right for 50 %": judge_of(0.5),
+    "too kind to 20 %": judge_of(1.0, kind=0.2),
+    "favours the system in 10 %": judge_of(1.0, favours=0.1),
+    "useless": judge_of(0.0),
+}
+JUDGED = {
+    name: POPULATIONS[name]
+    for name in ("NDCG, 60 %", "RR, 60 %", "RR, 88 %", "hit rate 5 %", "hit rate 20 %")
+} | {"dense": lambda rng, n, systems: rng.beta(2, 3, (n, systems))}
+
+
+def by_t(people, judge, others):
+    """PPI++ as published: λ of the same queries, and Student's t for the normal quantile."""
+    sample = Sample(people.size, people.size + others.size)
+    every = np.concatenate([judge, others])
+    whole = np.ones(people.size, dtype=bool)
+    weight = best_weight(people[:, None], judge[:, None], every[:, None], sample, whole)
+    weights = np.full(people.size, weight)
+    return student_interval(correct(people, judge, others, sample, weights).spread, 0.95)
+
+
+@functools.cache
+def true_mean(simulate):
+    """The mean of a population."""
+    return simulate(np.random.default_rng(0), 1_000_000, 1).mean()
+
+
+def judged_intervals(simulate, judge, n, systems, repetitions, rng):
+    """Intervals of the mean of a system, or of the difference of two, that cover the truth."""
+    covered, widths, extra, probability = Counter(), Counter(), Counter(), 0.7
+    truth = true_mean(simulate) if systems == 1 else 0.0
+    for _ in range(repetitions):
+        people, others = (simulate(rng, n + OTHERS, systems) for _ in range(2))
+        if systems == 2:  # the systems have many values in common
+            for table in (people, others):
+                same = rng.random(len(table)) < probability
+                table[same] = table[same, :1]
+        labels = judge(rng, people, others)
+        parts = people[:n], labels[:n], labels[n:]
+        study = Study(*parts, np.arange(n), Sample(n, n + OTHERS), (0.0, 1.0))
+        if systems == 1:
+            found = study.system(0, study.fit([0], None))
+            spread = found.steady_spread(1.0)
+            spread = spread._replace(mean=min(max(spread.mean, 0.0), 1.0))
+            ends = {
+                "people alone": wilson_interval(people[:n, 0]),
+                "**corrected by the judge (default)**": intervals.wilson_interval(
+                    spread, (0.0, 1.0), 0.95, n, float(n)
+                ),
+            }
+        else:
+            rows = study.rows(study.fit([1], [0]), 0)
+            ends = {
+                "people alone": steadied(people[:n, 1] - people[:n, 0]),
+                "**corrected by the judge (default)**": steadied(rows[:, 1] - rows[:, 0]),
+            }
+            p = randomization_test(rows[:, 1], rows[:, 0], n_resamples=RESAMPLES).p
+            extra["p ≤ 0.05"] += p <= LEVEL
+            signs = 1 if rng.random() < 0.5 else -1
+            p = margin_tests(signs * (rows[:, 1] - rows[:, 0]) - 0.1, np.zeros(n), 0.1, span=1.0)
+            extra["not worse by 0.1, which it is"] += p.not_lower <= LEVEL
+        singles = [part[:, -1] - (part[:, 0] if systems == 2 else 0.0) for part in parts]
+        ends["PPI++ with Student's t"] = by_t(*singles)
+        for name, (low, high) in ends.items():
+            covered[name] += low - 1e-12 <= truth <= high + 1e-12
+            widths[name] += high - low
+    shares = {name: (covered[name] / repetitions, repetitions) for name in ends}
+    shares |= {name: (count / repetitions, repetitions) for name, count in extra.items()}
+    first, second = [*ends][:2]
+    return shares | {"width / people alone": (round(widths[second] / widths[first], 2), None)}
+
+
+def print_judges(repetitions, rng):
+    """Means and differences of people's labels that a judge of all queries corrects."""
+    print("## Labels of a judge\n")
+    often = repetitions // 10
+    for systems, what in ((1, "mean"), (2, "difference of equal systems")):
+        for judge, labels in JUDGES.items():
+            columns = {name: {} for name in JUDGED}
+            for n in (25, 50, 100):
+                for name, simulate in JUDGED.items():
+                    found = judged_intervals(simulate, labels, n, systems, often, rng)
+                    columns[name] |= {f"{n}: {row}": cell for row, cell in found.items()}
+            print_table(f"{what}, judge {judge}", columns, digits=3)
+
+
 PARTS = {
     "tests": print_tests,
     "intervals": print_intervals,
@@ -1307,6 +1417,7 @@ PARTS = {
     "balance": print_balance,
     "ranks": print_ranks,
     "datasets": print_datasets,
+    "judges": print_judges,
     "cutoffs": print_cutoffs,
     "sizes": print_sizes,
     "runs": print_runs,

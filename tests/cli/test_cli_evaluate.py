@@ -29,6 +29,7 @@ FILES = {
     "empty_list.jsonl": '{"user": "ann", "items": ["a"]}\n{"user": "bob", "items": []}\n',
     "empty_truth.jsonl": ('{"user": "ann", "items": ["a"]}\n{"user": "bob", "items": []}\n'),
     "clusters.csv": "user,cluster\nann,x\nbob,x\n",
+    "judge.csv": TRUTH + "pat,a,1\nsam,b,1\n",
     "items.csv": "item,genres\na,war|noir\nb,war\nx,noir\ny,war\n",
     "propensity.csv": "item,p\na,0.5\nb,0.25\nx,1\n",
     "records.jsonl": '{"predict_list": ["x", "a"], "ground_truth": {"a": 1.0}}\n',
@@ -95,6 +96,8 @@ OPTIONS = {
     "items": (BOTH, "ild@3", ["--items", "items.csv"], "items.csv"),
     "catalogue": (BOTH, "coverage@2", ["--catalogue", "9"], "9"),
     "baseline_lists": (BOTH, "unexpectedness@2", ["--baseline-lists", "recs.csv"], "recs.csv"),
+    "judge": (BOTH, "hr@1", ["--judge", "judge.csv"], "judge.csv"),
+    "judged": (BOTH, "hr@1", ["--judged", "random"], "random"),
     "propensity": (BOTH, "snips@2", ["--propensity", "propensity.csv"], "propensity.csv"),
 }
 # Other options that two options need to show their effect, on both sides of the comparison.
@@ -103,6 +106,14 @@ BESIDE = {
     "history": (["--train", "train.csv"], {"train": "train.csv"}),
     "gains": (["--relevant", ">=3"], {"relevant": ">=3"}),
     "empty_truth": (["--undefined", "zero"], {"undefined": "zero"}),
+    "judge": (
+        ["--judged", "random", "--undefined", "zero"],
+        {"judged": "random", "undefined": "zero"},
+    ),
+    "judged": (
+        ["--judge", "judge.csv", "--undefined", "zero"],
+        {"judge": "judge.csv", "undefined": "zero"},
+    ),
     "resamples": (["--interval", "bca"], {"interval": "bca"}),
     "seed": (
         ["--interval", "bca", "--resamples", "50"],

@@ -84,6 +84,8 @@ WORDS = {
     "like": ["trec_eval", "rectools", "nope"],
     "columns": [{"user": "user"}, {"user": "x"}, {"nope": "user"}, {"rankings": {}}, "user=x", 1],
     "clusters": [{"1": 1}, {"a": "x"}],
+    "judged": ["random", "probability", "nope"],
+    "judge": [{"1": ["a"]}, {str(n): {"1": 1, "a": 0} for n in range(9)}],
 }
 
 

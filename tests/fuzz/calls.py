@@ -396,7 +396,7 @@ CELLS = _cells
 STRATEGIES: dict[str, Callable[[World], Any]] = {
     **{name: _some(*values, None) for name, values in WORDS.items()},
     **dict.fromkeys(["rankings", "baseline_lists", "old", "new"], _of("rankings")),
-    **dict.fromkeys(["truth", "train"], _of("truth")), **dict.fromkeys(
+    **dict.fromkeys(["truth", "train", "judge"], _of("truth")), **dict.fromkeys(
     ["metrics", "metric", "text"], _some(*METRICS, "mrr", "ndcg@2", rm.NDCG, ["mrr", "recall@2"])),
     **dict.fromkeys(["assurance", "confidence", "difference", "differing", "exponent",
     "fraction", "p", "half_life", "margin", "mean", "uneven", "power", "ratio", "sd",

@@ -326,6 +326,8 @@ def _across_comparisons(
     for name, result in found.items():
         if not isinstance(result, Compared):
             raise _not_a_comparison(name, result)
+        if hasattr(result, "judge_table"):
+            raise UsageError(f"{name} is corrected by a judge, query by query: leave judge= out")
     first_name, first = next(iter(found.items()))
     _refuse_different_comparisons(first_name, first, found)
     systems, labels = first.systems, _common_metrics(found)

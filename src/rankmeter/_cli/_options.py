@@ -91,7 +91,7 @@ COLUMNS_HELP = (
     "no column has it. May be repeated."
 )
 HEADINGS = {
-    SIDE: ("train", "items", "catalogue", "baseline_lists", "propensity", "collapse"),
+    SIDE: ("train", "items", "catalogue", "baseline_lists", "propensity", "collapse", "judge"),
     LARGE: ("engine", "memory"),
 }
 """Headings of the help, and the options under them."""

@@ -144,9 +144,11 @@ def compare_tables(
         kind=systems[groups[next(iter(groups))][0]].origin.kind,
         scored=functools.partial(_score_systems, opener, groups),
     )  # fmt: skip
-    if not plan.has_bounds:
-        return found
-    bounded: Comparison = annex("_judge.holes").with_bounds_of_systems(found, truth, systems)
+    return _with_bounds(found, truth, systems) if plan.has_bounds else found
+
+
+def _with_bounds(found: Comparison, *data: object) -> Comparison:
+    bounded: Comparison = annex("_judge.holes").with_bounds_of_systems(found, *data)
     return bounded
 
 
@@ -194,10 +196,7 @@ def compare_results(
         kind=all_runs[0].kind,
         scored=functools.partial(_score_results, summaries),
     )  # fmt: skip
-    if not plan.has_bounds:
-        return found
-    bounded: Comparison = annex("_judge.holes").with_bounds_of_systems(found)
-    return bounded
+    return _with_bounds(found) if plan.has_bounds else found
 
 
 def _score_results(summaries: Mapping[str, Summary], plan: Plan) -> dict[str, UserValues]:

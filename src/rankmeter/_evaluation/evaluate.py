@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
+from rankmeter._annexes import annex
 from rankmeter._choices import Choices, takes_choices
 from rankmeter._engine import open_data
 from rankmeter._engine.choose import EngineName, parse_engine
@@ -39,6 +40,8 @@ def evaluate(
     baseline_lists: object = None,
     propensity: object = None,
     collapse: object = None,
+    judge: object = None,
+    judged: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -101,6 +104,15 @@ def evaluate(
         ``#`` is the text before the first ``#``, ``regex:PATTERN`` its group), or a mapping, frame
         or file from part to whole. A whole item is at the place of its best part; the others are
         counted as ``collapsed_items``. The ground truth names whole items.
+    judge : object, optional
+        Labels of a judge, such as a language model, for all queries, in any form that `truth`
+        takes; `truth` then has the labels of people for some of the queries. Means are those of
+        people, corrected by the judge (PPI++): they are right whatever the judge is worth, and the
+        intervals are narrower where it agrees with people. ``result.judge_table()`` has its bias.
+    judged : str, optional
+        With `judge`, how the queries were chosen that people judged: ``random``, a random sample of
+        those of the judge; or ``probability``, with the probability of each in the column of that
+        name of `truth`, which alone says as much. Without one of them a judge is refused.
     engine : str
         ``memory`` holds all rankings in memory. ``disk`` cuts them into parts of whole users and
         measures one part after the other; the results are the same. So does ``spark`` with
@@ -142,7 +154,10 @@ def evaluate(
     side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
     reading = parse_engine(engine, memory)
     question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
-    return evaluate_question(question, rankings)
+    if judge is None and judged is None:
+        return evaluate_question(question, rankings)
+    corrected: Summary = annex("_judge.judged").evaluate_judged(question, rankings, judge, judged)
+    return corrected
 
 
 def evaluate_question(question: Question, rankings: object) -> Summary:

@@ -85,13 +85,13 @@ def results_by_name(systems: Mapping[str, object]) -> dict[str, Summary]:
         runs = list(data) if several else [data]  # type: ignore[call-overload]
         for number, run in enumerate(runs, 1):
             name = f"{system}, run {number}" if len(runs) > 1 else str(system)
-            if isinstance(run, Summary):
+            if type(run) is Summary:
                 results[name] = run
             elif several or isinstance(run, Result):
                 raise UsageError(
                     f"the values of {name} are a {type(run).__name__}, which is not the result of "
-                    "one evaluation: pass that of rm.evaluate, rm.evaluate_scores or "
-                    "rm.evaluate_ranks"
+                    "one evaluation: pass that of rm.evaluate without judge=, "
+                    "rm.evaluate_scores or rm.evaluate_ranks"
                 )
     return results
 

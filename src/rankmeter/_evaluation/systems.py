@@ -55,6 +55,8 @@ def compare(
     baseline_lists: object = None,
     propensity: object = None,
     collapse: object = None,
+    judge: object = None,
+    judged: object = None,
     engine: EngineName = "auto",
     memory: str | int | None = None,
     **choices: Unpack[Choices],
@@ -107,6 +109,8 @@ def compare(
         As in `evaluate`; tests then compare clusters, not users.
     train, items, catalogue, baseline_lists, propensity, collapse, engine, memory
         As in `evaluate`.
+    judge, judged
+        As in `evaluate`, of rankings: differences, tests and margins are those of corrected means.
     {choices}
 
     Returns
@@ -154,25 +158,28 @@ def compare(
         baseline=baseline, test=test, correction=correction, family=family,
         n_resamples=n_permutations, margin=margin, segments=segments, clusters=clusters,
     )  # fmt: skip
+    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    reading = parse_engine(engine, memory)
+    question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
+    if judge is not None or judged is not None:
+        corrected: Comparison = annex("_judge.judged").compare_judged(
+            question, systems, settings, judge, judged
+        )
+        return corrected
     systems = read_stored_results(systems)
     stored = truth is None and any(map(_holds_stored_values, systems.values()))
     systems = equalize_metric_names(systems)
-    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    requested = None if metrics is DEFAULT_METRICS else question.metrics
     if results_by_name(systems) and truth is not None:
-        reading = parse_engine(engine, memory)
-        question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
-        if (evaluated := annex("_stored.systems").evaluate_others(question, systems)) is not None:
-            asked = None if metrics is DEFAULT_METRICS else metrics
-            return _compare_values(evaluated, results_by_name(evaluated), asked, settings)
+        evaluated = annex("_stored.systems").evaluate_others(question, systems)
+        if evaluated is not None:
+            return _compare_values(evaluated, results_by_name(evaluated), requested, settings)
     if (results := results_by_name(systems)) or stored:
         _refuse_rankings(systems, results)
         before, after = {"truth": truth, "like": like, "columns": columns}, {"memory": memory}
         after["engine"] = None if engine == "auto" else engine
         _refuse_ranking_options({**before, **side_data.arguments(), **after, **choices})
-        requested = None if metrics is DEFAULT_METRICS else metrics
         return _compare_values(systems, results, requested, settings)
-    reading = parse_engine(engine, memory)
-    question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
     return compare_question(question, systems, settings)
 
 

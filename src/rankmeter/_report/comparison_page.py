@@ -99,6 +99,7 @@ def page_content(result: Comparison) -> dict[str, Any]:
         "columns": math.ceil(len(cards) / math.ceil(len(cards) / MAX_CARDS)),
         "rivals": rivals if len(cards) > 1 and len(rivals) < len(result.systems) else [],
         **_means_and_notes(result, left_out),
+        "judge": getattr(result, "judge_table", lambda: None)(),
         "bounds": result.bounds_table() if result.plan.has_bounds else None,
         "differences": result.difference_table(),
         "shown": systems,

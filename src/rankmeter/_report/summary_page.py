@@ -98,6 +98,7 @@ def page_content(result: Evaluated, segments: object = None) -> dict[str, Any]:
         "legend": [],
         "notes": [*result.answer().notes, *left_out],
         "details": result.answer().details,
+        "judge": getattr(result, "judge_table", lambda: None)(),
         "bounds": _bounds_table(result),
         "spread": _spread_table(spreads),
         **reread,

@@ -390,10 +390,8 @@ def summarize(
         random=random,
         perfect=perfect,
     )
-    if not plan.has_bounds:
-        return summary
-    bounded: Summary = annex("_judge.bounds").with_bounds(summary, truth, rankings)
-    return bounded
+    add_bounds = annex("_judge.bounds").with_bounds if plan.has_bounds else None
+    return add_bounds(summary, truth, rankings) if add_bounds else summary
 
 
 def average_scores(
