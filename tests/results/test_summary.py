@@ -60,7 +60,10 @@ def test_ties():
 def test_relevance_and_who_has_nothing_relevant():
     """In trec_eval a threshold applies to hits, but all gains above 0 count."""
     found = notes("ndcg@2 rr", like="trec_eval", relevant=">=2")
-    rules = "items with a gain above 0 are relevant on ndcg@2; items with a gain of at least 2 are relevant on rr"
+    rules = (
+        "items with a gain above 0 are relevant on ndcg@2; items with a gain of at least 2 are "
+        "relevant on rr"
+    )
     assert found[0] == f"convention trec_eval 10.0: {rules}"
     one = "1 user has nothing relevant and counts as"
     three = "3 users have nothing relevant and count as"
