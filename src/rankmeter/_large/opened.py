@@ -406,7 +406,7 @@ def open_truth_in_spark(
     if len(roles) < len(columns_of) or dict(asked.dtypes)[numbers["gain"]].startswith("decimal"):
         return read_all()
     query = Query(asked, numbers, roles, "gain", read.source, "error", None)
-    is_int = query.id_types["item"] != pl.String
+    is_int = roles["item"].dtype != pl.String
     filler = FILLERS["Int64" if is_int else "String"]
     counts = query.count(
         f"count_if(item IN ({', '.join(map(repr, filler))})) AS fillers",
