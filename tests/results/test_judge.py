@@ -168,7 +168,7 @@ def rows(truth, **columns):
     )
 
 
-@pytest.mark.parametrize("convert", [lambda frame: frame, pl.DataFrame.to_pandas], ids=str)
+@pytest.mark.parametrize("convert", [lambda frame: frame, pl.DataFrame.to_pandas], ids=["polars", "pandas"])
 def test_a_column_of_probabilities_declares_the_sample(convert):
     equal = convert(rows(PEOPLE, probability=dict.fromkeys(PEOPLE, 0.25)))
     random = evaluate()
