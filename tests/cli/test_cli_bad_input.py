@@ -129,7 +129,9 @@ CASES = {
     "evaluate fake.csv.gz truth.csv": (3, ["not compressed with gzip"]),
     "evaluate cut.csv.gz truth.csv": (3, ["gzip", "truncated"]),
     "evaluate mystery.dat truth.csv": (3, ["format of mystery.dat is not known"]),
-    "evaluate recs.csv recs.run": (3, ["recs.run", "swapped"]),
+    "evaluate recs.csv recs.run": (3, ["recs.run", "rankmeter evaluate recs.run recs.csv\n"]),
+    "evaluate truth.csv recs.csv -m rr": (3, ["rankmeter evaluate recs.csv truth.csv -m rr\n"]),
+    "compare recs.csv truth.csv recs.run": (3, ["rankmeter compare truth.csv recs.csv recs.run\n"]),
     "evaluate recs.csv truth.csv --missing raise": (3, ["without a ranking", "--missing raise"]),
     "evaluate recs.csv nothing_relevant.csv --undefined raise": (3, ["--undefined raise"]),
     # outputs

@@ -74,6 +74,16 @@ def test_formulas_are_of_metrics_and_can_be_set():
         assert "<math" in tex2mathml(entry["formula"], as_block=True), name
 
 
+def test_a_formula_defines_the_metrics_that_it_is_made_of():
+    for name, entry in tomllib.loads((DOCS / "formulas.toml").read_text("utf-8")).items():
+        formula, where = entry["formula"], entry.get("where", "")
+        _, _, right = formula.partition("=")
+        for other in re.findall(r"\\text\{(P|R|NDCG|DCG|IDCG|ERR|iprec|judged)@\}", right):
+            defined = re.search(rf"\\text\{{{other}@\}}[^,=]*= ", right) is not None
+            said = re.search(rf"\b{other}\b(?:@\S+)?(?: is| and| are)", where) is not None
+            assert defined or said, (name, other)
+
+
 @pytest.mark.parametrize(
     ("english", "korean"),
     [

@@ -40,6 +40,14 @@ NOTATION = (
     ("*k*", "the cutoff: only ranks up to *k* count"),
 )
 
+LETTERS = (
+    (r"(?<![\w{\\])R(?![\w@])", "*R* are the ranks of the relevant items in the list"),
+    (r"g_r", "*gᵣ* is the gain of the item at rank *r*"),
+    (r"(?<![\w{\\])n(?!\w)", "*n* is the number of relevant items, in the list or not"),
+    (r"(?<![\w{\\])k(?!\w)", "*k* is the cutoff"),
+)
+"""What the formula of a metric has if its own letters say nothing else."""
+
 LEAD = """
 A metric turns the hits of a user into one number; the result is the mean over the users. On
 these pages, for a single user:
@@ -159,8 +167,19 @@ def _formula(extra: dict[str, str]) -> str:
         heading("Formula", "-"),
         f".. math::\n\n   {extra['formula']}",
         extra.get("where", ""),
+        _letters(extra["formula"], extra.get("where", "")) if "reading" in extra else "",
         extra.get("reading", ""),
     )
+
+
+def _letters(formula: str, where: str) -> str:
+    """What the letters mean that `where` does not explain."""
+    text = re.sub(r"\\(?:text|operatorname|mathrm|mathtt)\{[^}]*\}", " ", formula)
+    found = [
+        meaning for pattern, meaning in LETTERS
+        if re.search(pattern, text) and not re.search(rf"(?<!\w){meaning[1]}(?!\w)", where)
+    ]  # fmt: skip
+    return f"{'; '.join(found)}." if found else ""
 
 
 def line(spec: Spec) -> str:

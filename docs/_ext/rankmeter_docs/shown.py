@@ -120,7 +120,7 @@ PLACE = re.compile(r"^## (.*)$|\{(shown|framed)\} (\S+)", re.MULTILINE)
 
 
 class Wall(SphinxDirective):
-    """Every picture of the page, small; the arguments are the framed page, light and dark."""
+    """Every picture of the page small; the arguments are the framed page, light and dark."""
 
     required_arguments = 2
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -25,6 +27,8 @@ LAST = (SIDE, LARGE, RARE)
 SHORT = ("Most used", "Options", "Output")
 """The headings whose options the help of a command with many options explains."""
 MANY = 20
+ARGUMENTS = "rankmeter.arguments"
+"""Where the context of a command has its arguments as typed."""
 
 
 class _NonEmptyPath(click.Path):
@@ -100,12 +104,12 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except RankmeterError as error:
-            raise copy_with_message(
-                error, spell_options_as_typed(str(error), self.params)
-            ) from error
+            message = spell_options_as_typed(str(error), self.params)
+            raise copy_with_message(error, message + _other_order(ctx, message)) from error
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; a cutoff as an option raises an error with a hint."""
+        ctx.meta[ARGUMENTS] = [*args]
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -194,6 +198,25 @@ def copy_with_message(error: RankmeterError, message: str) -> RankmeterError:
     other = type(error)(message)
     vars(other).update(vars(error))
     return other
+
+
+def _other_order(ctx: click.Context, message: str) -> str:
+    """The command in the other order, if the message asks whether rankings and truth are swapped.
+
+    Of several systems, the one whose file the message names is taken for the truth.
+    """
+    truth, others = ctx.params.get("truth"), ctx.params.get("systems")
+    if others is None:
+        others = (ctx.params.get("rankings"),)
+    else:
+        others = [one for one in others if Path(one.partition("=")[2] or one).name in message]
+    typed = ctx.meta.get(ARGUMENTS, [])
+    if "swapped?" not in message or len(others) != 1 or not {truth, others[0]} <= {*typed}:
+        return ""
+    exchanged = {truth: others[0], others[0]: truth}
+    words = [*ctx.command_path.split()[1:], *(str(exchanged.get(x, x)) for x in typed)]
+    line = shlex.join(["rankmeter", *words])
+    return f" In the other order: {line}"
 
 
 def spell_options_as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
