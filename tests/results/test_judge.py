@@ -295,6 +295,11 @@ def test_every_look_shows_the_judge(tmp_path):
         content = json.loads(shown.to_json())["judge"]
         assert (content["people"], content["all"]) == (N, N_ALL)
         assert set(content["metrics"]) == {*METRICS}
+        said = (
+            "labels of people for 50 of 200 users (a random sample), corrected by those of a judge"
+        )
+        assert "labels of people for 50 of 200 users" in shown.to_latex()
+        assert said in shown.cite()
     row = json.loads(result.to_json())["judge"]["metrics"]["rr"]
     assert row["worth"] == result.judgments["rr", ""].worth
     assert {"worth", "weight", "bias"} <= {*result.to_polars().columns}
