@@ -168,7 +168,9 @@ def rows(truth, **columns):
     )
 
 
-@pytest.mark.parametrize("convert", [lambda frame: frame, pl.DataFrame.to_pandas], ids=["polars", "pandas"])
+@pytest.mark.parametrize(
+    "convert", [lambda frame: frame, pl.DataFrame.to_pandas], ids=["polars", "pandas"]
+)
 def test_a_column_of_probabilities_declares_the_sample(convert):
     equal = convert(rows(PEOPLE, probability=dict.fromkeys(PEOPLE, 0.25)))
     random = evaluate()
@@ -295,6 +297,11 @@ def test_every_look_shows_the_judge(tmp_path):
         content = json.loads(shown.to_json())["judge"]
         assert (content["people"], content["all"]) == (N, N_ALL)
         assert set(content["metrics"]) == {*METRICS}
+        said = (
+            "labels of people for 50 of 200 users (a random sample), corrected by those of a judge"
+        )
+        assert "labels of people for 50 of 200 users" in shown.to_latex()
+        assert said in shown.cite()
     row = json.loads(result.to_json())["judge"]["metrics"]["rr"]
     assert row["worth"] == result.judgments["rr", ""].worth
     assert {"worth", "weight", "bias"} <= {*result.to_polars().columns}

@@ -112,6 +112,15 @@ def _notes(
     return (*said,)
 
 
+def _for_papers(found: Mapping[tuple[str, str], Judgment], sampling: str) -> str:
+    """What a paper must say of the labels."""
+    users, one = words_in_use().users, next(iter(found.values()))
+    return (
+        f"labels of people for {one.n:,} of {one.n_all:,} {users} ({sampling}), corrected by those "
+        "of a judge for all (PPI++)"
+    )
+
+
 class PeopleSummary(Summary):
     """The evaluation by people's labels, which most users have not by design."""
 
@@ -154,6 +163,11 @@ class JudgedSummary(PeopleSummary):
         """The answer of an evaluation, with the table of the judge."""
         found = super().answer(digits)
         return replace(found, tables=[self.judge_table(), *found.tables])
+
+    @use_words_of_result
+    def conventions(self) -> list[str]:
+        """What a paper must say of the convention and the labels."""
+        return [*super().conventions(), _for_papers(self.judgments, self.sampling)]
 
     def _dict_content(self) -> dict[str, Any]:
         one = next(iter(self.judgments.values()))
@@ -245,6 +259,11 @@ class JudgedComparison(Comparison):
         """The answer of a comparison, with the table of the judge."""
         found = super().answer()
         return replace(found, tables=[self.judge_table(), *found.tables])
+
+    @use_words_of_result
+    def conventions(self) -> list[str]:
+        """What a paper must say of the convention and the labels."""
+        return [*super().conventions(), _for_papers(self.judgments, self.sampling)]
 
     def _dict_content(self) -> dict[str, Any]:
         one = next(iter(self.judgments.values()))
