@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
 from rankmeter._evidence.hits import IntArray
 from rankmeter._files import with_progress
+from rankmeter._large.agreed import Doubt, PartAnswer, agree, answer_of
 from rankmeter._large.chunks import Packed, Spool, check_disk_space
 from rankmeter._large.opened import InPieces
 from rankmeter._rankings.codes import (
@@ -43,7 +44,6 @@ _FILLED = 0.8
 """Share of the memory that parts fill if they have one size, which hashes make of nearly all."""
 
 _T = TypeVar("_T")
-Doubt = Callable[[Table, Table], str]
 _ReadRows = Callable[[], "pl.DataFrame"]  # Polars is not used while this is imported
 
 
@@ -127,44 +127,6 @@ def ask_parts(doubts: Sequence[Doubt], rankings: Table, truth: Table) -> Table:
     for text in agree(ask(), rankings.rows.n_rows):
         rankings = rankings.with_caution(text)
     return rankings
-
-
-class PartAnswer(NamedTuple):
-    """What each doubt says of a part, and how many rows of the rankings it has."""
-
-    texts: Sequence[str]
-    n_rows: int
-
-
-def answer_of(
-    doubts: Sequence[Doubt], rankings: Table, truth: Table, n_judged: int
-) -> PartAnswer | None:
-    """Ask about a part; None without rows, or without any of the `n_judged` judgments."""
-    if not rankings.height or (n_judged and not truth.height):
-        return None
-    return PartAnswer([doubt(rankings, truth) for doubt in doubts], rankings.height)
-
-
-def agree(answers: Iterable[PartAnswer], n_rows: int) -> list[str]:
-    """What doubts say of the first part, of `n_rows` in all; empty unless all other parts agree.
-
-    So where there is no reason to doubt, one part is read.
-
-    Raises
-    ------
-    DataError
-        If the parts agree on the first doubt, which says what is an error.
-    """
-    said: list[str] = []
-    for texts, height in answers:
-        looked_at = "" if height == n_rows else f" (numbers of {height:,} of {n_rows:,} rows)"
-        first = said or [text and text + looked_at for text in texts]
-        said = [before if now else "" for before, now in zip(first, texts, strict=True)]
-        if not any(said):
-            return []
-    if said and said[0]:
-        raise DataError(said[0])
-    return said
 
 
 # ---------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from rankmeter._engine.block import Block
 from rankmeter._engine.scores import UserValues, check_whole
 from rankmeter._engine.side import NO_SIDE, Side
 from rankmeter._engine.side_tables import SideTables
-from rankmeter._large.parts import PartAnswer, agree, answer_of
+from rankmeter._large.agreed import PartAnswer, agree, answer_of
 from rankmeter._rankings.ties import BY_ROW
 from rankmeter._reading.by_user import IdSeries, InFrame
 from rankmeter._reading.collapse import missing_parts_error
