@@ -17,8 +17,8 @@ from rankmeter._annexes import annex_of, is_missing, missing_annexes
 
 SENTENCE = re.compile(r"this installation lacks the annex (\w+)")
 """What `rankmeter._annexes.annex` and the command line say of a missing annex."""
-PATH = re.compile(r"No (?:module named|such file).*'(?:\S*/)?rankmeter[./]([\w./]+)'")
-"""What Python says of a module or a file."""
+PATH = re.compile(r"No (?:module named|such file).*?[\s'/]rankmeter[./]([\w./]+)")
+"""What Python says of a module or a file, which it does not always quote."""
 
 
 class Lacking:
@@ -36,6 +36,7 @@ class Lacking:
         if not report.failed:
             return
         error, texts = call.excinfo.value, [report.longreprtext, *(t for _, t in report.sections)]
+        texts += [str(getattr(error, name, "")) for name in ("stdout", "stderr")]  # of a process
         asked = {*self.asked, *getattr(error, "asked_in_vain", ())}
         asked |= {name for text in texts for name in SENTENCE.findall(text)}
         paths = [path for text in texts for path in PATH.findall(text)]

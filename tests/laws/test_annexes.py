@@ -117,6 +117,16 @@ def test_of_a_fixture_that_failed(shown): pass
 def test_of_an_error():
     with pytest.raises(ValueError, match="user"): rm.evaluate([["a"]], [{"a"}]).show(1)
 def test_of_a_command(): subprocess.run([sys.executable, "-m", "rankmeter", "report"], check=True)
+def run(*words, **more):
+    return subprocess.run([sys.executable, *words], capture_output=True, **more)
+
+def test_of_a_command_that_is_read(): run("-m", "rankmeter", "report", check=True)
+def test_of_bytes():
+    ran = run("-c", "import rankmeter._show.walk")
+    assert ran.returncode == 0, ran.stderr
+def test_of_a_program():
+    ran = run("-m", "rankmeter._report", text=True)
+    assert ran.returncode == 0, ran.stderr
 def test_that_fails(): assert rm.evaluate([["a"]], [{"a"}])["ndcg@10"].mean == 0
 def test_that_passes(): pass
 """
@@ -127,7 +137,7 @@ def test_only_what_asks_for_a_missing_annex_is_skipped(without_show):
     (without_show / "tests" / "test_never.py").write_text("import rankmeter._show.walk\n", "utf-8")
     files = ["tests/test_tried.py", "tests/test_never.py"]
     ran = run_python(without_show, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files)
-    assert "1 failed, 1 passed, 6 skipped" in ran.stdout, ran.stdout
+    assert "1 failed, 1 passed, 9 skipped" in ran.stdout, ran.stdout
     assert "FAILED tests/test_tried.py::test_that_fails" in ran.stdout
 
 
