@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._annexes import annex, is_missing
@@ -30,6 +31,7 @@ _USUAL = 2**31
 _LEAST = 2**26
 _MOST = 2.0**60
 _SHARE = 0.8  # of the free memory
+_TINY_FILE = 2**16  # bytes, also of a compressed file
 _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
 
@@ -66,6 +68,8 @@ class Reading:
                 option="engine",
             )
         is_small = is_missing("_large") or not can_be_large(data)  # or has no other way
+        if self.memory is None and isinstance(data, str | PathLike) and Path(data).is_file():
+            is_small |= Path(data).stat().st_size <= _TINY_FILE
         if self.engine == "memory" or (self.engine == "auto" and is_small):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))

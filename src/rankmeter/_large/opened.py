@@ -44,15 +44,6 @@ from rankmeter._reading.read import (
     read_rankings,
     refuse_lists_apart,
 )
-from rankmeter._reading.spark import (
-    InSpark,
-    Query,
-    canonical_column_by_role,
-    collect_rows,
-    quote_name,
-    rows_of_lists,
-    spark_frame_kind,
-)
 from rankmeter._reading.table import Origin, Table, format_few
 from rankmeter.errors import ColumnError, DataError
 from rankmeter.errors._checks import no_rows_error
@@ -321,6 +312,16 @@ def open_spark(
     data: Any, *, columns: Mapping[str, str] | None = None, bad_scores: BadScores = "error"
 ) -> Table:
     """Open rankings in Spark, and read only a few rows; see `read_rankings`."""
+    from rankmeter._reading.spark import (
+        InSpark,
+        Query,
+        canonical_column_by_role,
+        collect_rows,
+        quote_name,
+        rows_of_lists,
+        spark_frame_kind,
+    )
+
     source = describe_type(data)
     data, columns, empty_users = rows_of_lists(data, columns)
     names = resolve_roles(_columns_without_values(data.columns, source), "rankings", columns)
