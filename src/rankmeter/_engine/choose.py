@@ -31,7 +31,6 @@ _USUAL = 2**31
 _LEAST = 2**26
 _MOST = 2.0**60
 _SHARE = 0.8  # of the free memory
-_TINY_FILE = 2**16  # bytes, also of a compressed file
 _LARGEST_PIECE = 2**21  # rows
 _PER_ROW = 250  # bytes for a row of each piece that is worked on
 
@@ -69,7 +68,7 @@ class Reading:
             )
         is_small = is_missing("_large") or not can_be_large(data)  # or has no other way
         if self.memory is None and isinstance(data, str | PathLike) and Path(data).is_file():
-            is_small |= Path(data).stat().st_size <= _TINY_FILE
+            is_small |= Path(data).stat().st_size <= 2**16  # also if it is compressed
         if self.engine == "memory" or (self.engine == "auto" and is_small):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))

@@ -101,8 +101,7 @@ class _Group:
     @functools.cached_property
     def largest(self) -> list[float]:
         """The largest size of a value of each system, of units."""
-        sizes: list[float] = np.abs(self.units).max(axis=0, initial=0.0).tolist()
-        return sizes
+        return [*np.abs(self.units).max(axis=0, initial=0.0)]
 
 
 class _Tested(NamedTuple):
