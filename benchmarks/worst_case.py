@@ -126,6 +126,32 @@ def of_users(n, per_user=10, seed=1):
     return frame, frame.filter(pl.col("item") < 2).drop("score")
 
 
+@case("rows: ordinary data, more for each of 500 users")
+def _(n):
+    frame, truth = of_users(500, n)
+    return lambda: rm.evaluate(frame, truth, "ndcg@10 map@10 recall@20 rr")
+
+
+@case("users: ordinary data, 20 rows each", 2**12)
+def _(n):
+    frame, truth = of_users(n, 20)
+    return lambda: rm.evaluate(frame, truth, "ndcg@10 map@10 recall@20 rr")
+
+
+@case("items: ordinary data, so many different ones in 2 million rows")
+def _(n):
+    frame = pl.DataFrame({"user": np.arange(2_000_000) // 20, "item": np.arange(2_000_000) % n})
+    frame = frame.with_columns(score=pl.Series(np.random.default_rng(1).random(2_000_000)))
+    return lambda: rm.evaluate(frame, frame.gather_every(9).drop("score"), "ndcg@10 map@10 rr")
+
+
+@case("judged items: ordinary data, so many of each of 200 users")
+def _(n):
+    frame = of_users(200, n + 100)[0]
+    truth = frame.filter(pl.col("item") < n).drop("score")
+    return lambda: rm.evaluate(frame, truth, "ndcg@10 map@10 recall@20 rr")
+
+
 for ties in ("item", "text", "expected", "input", "realistic"):
 
     @case(f"ties of one user, all judged, ties={ties}")

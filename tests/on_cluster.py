@@ -29,7 +29,7 @@ from test_spark import CASES, SETTINGS, many
 
 import rankmeter as rm
 from rankmeter._engine import open_data
-from rankmeter._large.opened import open_spark
+from rankmeter._large.opened_spark import open_spark
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.table import unify_all_id_types
 from rankmeter.conventions._plan import resolve_plan

@@ -32,7 +32,7 @@ from door.test_doubts_on_disk import DATA
 from door.test_doubts_on_disk import said as what_is_said
 from rankmeter._choices import CHOICES
 from rankmeter._engine import open_data
-from rankmeter._large.opened import open_spark, open_truth_in_spark
+from rankmeter._large.opened_spark import open_spark, open_truth_in_spark
 from rankmeter._rankings.ties import BY_ROW, ORDERED
 from rankmeter._reading.read import read_rankings, read_truth
 from rankmeter._reading.spark import TruthInSpark, _translate_query_errors, send_frame

@@ -13,7 +13,6 @@ import click
 
 from rankmeter._cli._command import CommandOption, copy_with_message
 from rankmeter._files import is_stored_result
-from rankmeter._results.differences import difference_seen_from
 from rankmeter._results.wording import p_equation, size_text
 from rankmeter.conventions import translate_metrics
 from rankmeter.errors import UsageError, to_one_line
@@ -139,6 +138,8 @@ class ComparisonGate(NamedTuple):
                 f"--fail-if {self.text!r}: {self.margin} would be a share of the mean of {d.b}, "
                 f"not of {self.b}. Add --baseline {self.b}"
             )
+        from rankmeter._results.differences import difference_seen_from
+
         d = difference_seen_from(d, self.a)
         if self.margin is not None:
             size = d.size_with_interval()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -16,11 +16,12 @@ from rankmeter._cli._options import metrics_option
 from rankmeter._cli._output import AnswerFormats, Formats, check_page_name, end_of_summary
 from rankmeter._cli._terminal import print_walkthrough
 from rankmeter._files import is_result_name
-from rankmeter._reading.spark import spark_session
 from rankmeter._results.evaluated import labels_by_group
 from rankmeter._results.summary import Summary
-from rankmeter._results.walkthrough import Walkthrough
 from rankmeter.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankmeter._results.walkthrough import Walkthrough
 
 
 def master_option() -> CommandOption:
@@ -40,6 +41,8 @@ def start_spark(master: str | None, engine: str | None) -> None:
         return
     if engine != "spark":
         raise UsageError("--master has no effect without --engine spark")
+    from rankmeter._reading.spark import spark_session
+
     spark_session(master)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._annexes import annex, is_missing
@@ -54,7 +55,7 @@ class Reading:
             return data.open(self, columns, plan)
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
-            table: Table = annex("_large.opened").open_spark(
+            table: Table = annex("_large.opened_spark").open_spark(
                 data, self.disk_memory_limit, columns=columns, bad_scores=plan.bad_scores
             )
             description = "spark: parts of users are measured in the cluster"
@@ -66,6 +67,8 @@ class Reading:
                 option="engine",
             )
         is_small = is_missing("_large") or not can_be_large(data)  # or has no other way
+        if self.memory is None and isinstance(data, str | PathLike) and Path(data).is_file():
+            is_small |= Path(data).stat().st_size <= 2**16  # also if it is compressed
         if self.engine == "memory" or (self.engine == "auto" and is_small):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))
@@ -118,7 +121,7 @@ class Reading:
             return truth
         data, read = self.open_for_engine(truth), read_truth
         if stays and is_spark(data):
-            read = annex("_large.opened").open_truth_in_spark
+            read = annex("_large.opened_spark").open_truth_in_spark
         return read(data, columns=columns, relevant=relevant)
 
     def open_for_engine(self, data: object) -> object:

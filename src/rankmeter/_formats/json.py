@@ -16,7 +16,6 @@ from rankmeter._formats.text import UNFINISHED, Text
 from rankmeter._reading.columns import Columns, Side, names_for_role
 from rankmeter._reading.named_parts import is_mteb_predictions, pick_mteb_predictions
 from rankmeter._reading.objects import from_item_rows
-from rankmeter._reading.shapes import from_listing, from_mapping
 from rankmeter._reading.table import polars_errors
 from rankmeter.errors import FileFormatError
 from rankmeter.errors._checks import brief
@@ -37,6 +36,8 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
         raise FileFormatError(f"{file.name} has no parts, so {brief(part)} cannot be read of it.")
     if is_mteb_predictions(data):
         data = pick_mteb_predictions(data, part, file.name)
+    from rankmeter._reading.shapes import from_listing, from_mapping
+
     if isinstance(data, Mapping):
         read = from_mapping(data, side, file.name)
     elif isinstance(data, list):
@@ -50,6 +51,8 @@ def read_json(file: Text, side: Side, part: str = "") -> Columns:
 
 def read_json_lines(file: Text, side: Side) -> Columns:
     """Read one JSON value per line: a row, a user with a list of items, a record, or a list."""
+    from rankmeter._reading.shapes import from_listing
+
     read = _read_flat_rows(file) or from_listing(_parse_json_lines(file), side, file.name)
     return replace(read, textual=True)
 

@@ -65,7 +65,7 @@ from rankmeter._statistics.step_down import (
     adjust_p_values,
     step_down_test,
 )
-from rankmeter._statistics.vectors import Moments, moments, paired_moments
+from rankmeter._statistics.vectors import Moments, moments, moments_of_differences
 from rankmeter.errors import InvalidValueError
 from rankmeter.errors._checks import count_users, words_in_use
 
@@ -97,6 +97,11 @@ class _Group:
     def moments(self) -> list[Moments]:
         """Moments of each system over the users."""
         return [*map(moments, self.table.T)]
+
+    @functools.cached_property
+    def largest(self) -> list[float]:
+        """The largest size of a value of each system, of units."""
+        return [*np.abs(self.units).max(axis=0, initial=0.0)]
 
 
 class _Tested(NamedTuple):
@@ -130,6 +135,7 @@ class _Pair:
     system_names: tuple[str, str]
     user_values: tuple[FloatArray, FloatArray]
     user_moments: tuple[Moments, Moments]
+    largest: float  # size of a value of units
     unit_values: tuple[FloatArray, FloatArray]
     run_values: Sequence[FloatArray]
     setting: Setting
@@ -155,7 +161,7 @@ class _Pair:
     @functools.cached_property
     def unit_moments(self) -> Moments:
         """Moments of the differences of units."""
-        return paired_moments(*self.unit_values)
+        return moments_of_differences(self.unit_differences, self.largest)
 
     @functools.cached_property
     def user_spread(self) -> SampleMean:
@@ -233,7 +239,9 @@ class _Pair:
         low, high = self.difference_interval(result.method, family.interval_level)
         margins = self.test_against_margin()
         mean = self.user_spread.mean
-        if abs(mean) <= 4 * np.finfo(np.float64).eps * np.abs(self.user_values).max(initial=0.0):
+        alone = self.group.clusters is None
+        largest = self.largest if alone else np.abs(self.user_values).max(initial=0.0)
+        if abs(mean) <= 4 * np.finfo(np.float64).eps * largest:
             mean = 0.0  # the means are equal but for rounding
         direction = mean if result.direction is None else result.direction
         favored = direction * (values.increasing or -1)
@@ -484,7 +492,8 @@ class PairedTests:
         of_users = (table[:, i], table[:, j]), (group.moments[i], group.moments[j])
         of_runs = (runs[i], runs[j]) if runs else ()
         names = self.names[i], self.names[j]
-        values = (*of_users, (units[:, i], units[:, j]), of_runs)
+        largest = max(group.largest[i], group.largest[j])
+        values = (*of_users, largest, (units[:, i], units[:, j]), of_runs)
         return _Pair(group, names, *values, self.setting, self.settings)
 
     def _compare_groups(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankmeter._evidence.hits import FloatArray
-from rankmeter._results.differences import Difference, Lead, difference_seen_from
 from rankmeter._results.estimates import Estimate
 from rankmeter._results.wording import (
     level_text,
@@ -21,6 +21,9 @@ from rankmeter._results.wording import (
 )
 from rankmeter.errors import spell_out_hidden_characters, to_one_line
 from rankmeter.errors._checks import count_users, words_in_use
+
+if TYPE_CHECKING:
+    from rankmeter._results.differences import Difference, Lead
 
 MAX_NAMED = 3
 """Segments that a title names."""
@@ -122,6 +125,8 @@ def find_best_system(
     value = {name: -e.mean if increasing else e.mean for name, e in means.items()}
     ranked = sorted(means, key=lambda name: (math.isnan(value[name]), value[name]))
     best = ranked[0]
+    from rankmeter._results.differences import difference_seen_from
+
     of_best = [difference_seen_from(d, best) for d in differences if best in (d.a, d.b)]
     # The baseline first, then the others by rank.
     ranks = {name: rank for rank, name in enumerate(ranked)}
@@ -295,6 +300,8 @@ def _title(verdict: Verdict, d: Difference, baseline: str) -> str:
 
 def _margin_title(d: Difference, metric: str, baseline: str) -> str:
     """One line on a system whose difference from the baseline was tested against a margin."""
+    from rankmeter._results.differences import difference_seen_from
+
     d = difference_seen_from(d, d.b if d.a == baseline else d.a)
     if d.verdict == "equivalent":
         return f"{d.a} and {d.b} are equivalent on {metric} within ±{size_text(d.margin)}"

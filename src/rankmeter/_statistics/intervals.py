@@ -249,8 +249,7 @@ def stratified_spread(
 def covariance_of_means(vectors: Sequence[Floats], clusters: npt.ArrayLike | None = None) -> Floats:
     """Covariance matrix of the means of vectors over the same users, at least two units."""
     if clusters is None:
-        gaps = np.stack(vectors)
-        gaps -= gaps.mean(axis=1)[:, None]
+        gaps = np.stack([x - x.mean() for x in vectors])
         products: Floats = gaps @ gaps.T * (1.0 / (gaps.shape[1] - 1)) / gaps.shape[1]
         return products
     moved = []

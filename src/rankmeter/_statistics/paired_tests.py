@@ -81,10 +81,12 @@ def relative_gain(
     two users and infinite where the data cannot distinguish the mean of B from 0: the ratios are
     then those outside of an interval. With ``clusters`` the variances are those of clusters. A
     ``change`` is added to the variance of the difference, as `SampleMean.with_pseudo_unit` does.
-    The moments of both systems are computed if they are not ``known``.
+    The values are checked, and the moments of both systems computed, if these are not ``known``.
     """
-    check_fraction("confidence", confidence)
-    a, b = finite_pair(a, b)
+    a, b = np.asarray(a), np.asarray(b)
+    if known is None:
+        check_fraction("confidence", confidence)
+        a, b = finite_pair(a, b)
     order = np.lexsort((b, a))  # so that the sums below are the same for any order of the users
     a, b = a[order], b[order]
     cluster_ids = None if clusters is None else np.asarray(clusters)[order]

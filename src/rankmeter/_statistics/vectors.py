@@ -70,12 +70,16 @@ def paired_moments(a: Floats, b: Floats) -> Moments:
     Differences that vary by no more than the rounding of ``a`` and ``b`` do not vary: 0.3 - 0.2 and
     0.2 - 0.1 are the same step, though not the same float.
     """
-    n, mean, sd = moments(a - b)
-    if n:
-        noise = 4 * np.finfo(np.float64).eps * max(np.abs(a).max(), np.abs(b).max())
-        sd = 0.0 if sd <= noise else sd
-        mean = 0.0 if sd == 0.0 and abs(mean) <= noise else mean
-    return Moments(n, mean, sd)
+    largest = max(np.abs(x).max(initial=0.0) for x in (a, b))
+    return moments_of_differences(a - b, largest)
+
+
+def moments_of_differences(differences: Floats, largest: float) -> Moments:
+    """`paired_moments` of differences of values up to the `largest`."""
+    n, mean, sd = moments(differences)
+    noise = 4 * np.finfo(np.float64).eps * largest
+    sd = 0.0 if sd <= noise else sd
+    return Moments(n, 0.0 if sd == 0.0 and abs(mean) <= noise else mean, sd)
 
 
 def _finite_array(x: npt.ArrayLike, name: str, dimensions: int, shape: str) -> Floats:
