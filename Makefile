@@ -30,7 +30,7 @@ help:
 	@echo "make annexes      take each annex out of a copy and run the other tests; ARGS=show for one"
 	@echo "make lint types   check style; check types"
 	@echo "make docs         build the documentation into docs/_build/html"
-	@echo "make llms         write docs/llms.txt again, the page for language models"
+	@echo "make llms         write docs/llms.txt again, the page for language models, and what type checkers know"
 	@echo "make picture      make the pictures of the report in the README again (needs Chromium)"
 	@echo "make bench        measure speed next to other tools; rewrite the figures of docs/speed.md"
 	@echo "make bench-quick  the same in minutes: small data, and the tools that are installed"
@@ -60,6 +60,9 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/mypy tests/laws/client.py
+	$(BIN)/pyright --pythonpath $(BIN)/python tests/laws/client.py
+	$(BIN)/pyright --pythonpath $(BIN)/python --ignoreexternal --verifytypes rankmeter
 
 docs: $(VENV)/.docs llms
 	$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
@@ -67,6 +70,7 @@ docs: $(VENV)/.docs llms
 
 llms: $(VENV)/.demo
 	@PYTHONPATH=docs/_ext $(BIN)/python -m rankmeter_docs.llms
+	@$(BIN)/python tests/laws/typed.py
 
 picture: $(VENV)/.demo
 	$(BIN)/python docs/picture.py

@@ -23,6 +23,7 @@ extensions = [
     "rankmeter_docs.mathml",
     "rankmeter_docs.names",
     "rankmeter_docs.signatures",
+    "rankmeter_docs.stability",
     "rankmeter_docs.generated",
     "rankmeter_docs.shown",
     "rankmeter_docs.pages",

@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     from rankmeter._training.callbacks import group_metric as group_metric
     from rankmeter._training.callbacks import grouped as grouped
     from rankmeter._training.callbacks import scorer as scorer
+    from rankmeter._typed import *  # noqa: F403 - one class for each metric
     from rankmeter.conventions._plan import Plan as Plan
     from rankmeter.metrics import Metric as Metric
     from rankmeter.metrics import metric as metric

@@ -425,12 +425,10 @@ def _declared_choices(part: type[Any]) -> dict[str, Choice]:
     hints = typing.get_type_hints(part)
     choices = {}
     for field in dataclasses.fields(part):
-        hint = hints[field.name]
+        name, hint = field.name, hints[field.name]
         words, _ = permitted_words_and_types(hint)
         meaning, rare, inputs = field.metadata.values()
-        choices[field.name] = Choice(
-            field.name, field.default, meaning, rare, words, hint, part, inputs
-        )
+        choices[name] = Choice(name, field.default, meaning, rare, words, hint, part, inputs)
     return choices
 
 
@@ -549,9 +547,8 @@ def refuse_inert_choices(names: Iterable[str], data: Input) -> None:
 
 def format_value(value: Any) -> str:
     """Format a value as in the text of a plan."""
-    return (
-        "none" if value is None else exact_text(value) if isinstance(value, float) else str(value)
-    )
+    text = exact_text(value) if isinstance(value, float) else str(value)
+    return "none" if value is None else text
 
 
 def format_bound(end: float) -> str:
@@ -635,9 +632,8 @@ def _document_choices(names: frozenset[str]) -> str:
         if declared.name not in names:
             continue
         kind = "str" if declared.words or declared.name == "relevant" else _type_word(declared.hint)
-        default = (
-            "" if declared.default is None else f" Default: ``{format_value(declared.default)}``."
-        )
+        usual = declared.default
+        default = "" if usual is None else f" Default: ``{format_value(usual)}``."
         text = textwrap.fill(declared.meaning + default, 92)
         lines += [f"{declared.name} : {kind}, optional", textwrap.indent(text, "    ")]
     return "\n".join(lines) + "\n"

@@ -7,6 +7,7 @@ from typing import Any
 
 from rankmeter._evaluation.systems import compare
 from rankmeter._results.comparison import Comparison
+from rankmeter._typed import Like
 from rankmeter.errors._checks import option_error
 
 __all__ = ["experiment"]
@@ -21,7 +22,7 @@ def experiment(
     qrels: Any,
     metrics: Any,
     *,
-    like: str | None = "ir_measures",
+    like: Like | None = "ir_measures",
     **options: Any,
 ) -> Comparison:
     """Run pipelines on the same topics and compare what they retrieve.

@@ -29,7 +29,7 @@ def found():
 
 
 def test_compare_writes_the_answer_and_on_request_all_of_it(found):
-    assert rankmeter(*COMPARE).out == found.answer().to_text("--details") + "\n"
+    assert rankmeter(*COMPARE).out == found._answer().to_text("--details") + "\n"
     assert rankmeter(*COMPARE, "--details").out == found.details().to_text() + "\n"
 
 

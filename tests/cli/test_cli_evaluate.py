@@ -225,7 +225,7 @@ def test_records_may_come_from_standard_input(workspace):
 
 def test_the_table_is_that_of_the_result(workspace):
     done = rankmeter("evaluate", *BOTH)
-    assert done.out == rm.evaluate(*BOTH).answer().to_text("--details") + "\n"
+    assert done.out == rm.evaluate(*BOTH)._answer().to_text("--details") + "\n"
     assert done.err == ""
 
 

@@ -99,7 +99,7 @@ def test_means_of_groups_are_shown_in_every_format(files):
     rows = result.by_group("side").to_dicts()
     assert run(*words, "--json").json["groups"] == {"side": rows}
     table = run(*words).out
-    assert table.startswith(f"{result.answer().title}\n\n{result.answer().table.columns[0]}")
+    assert table.startswith(f"{result._answer().title}\n\n{result._answer().table.columns[0]}")
     for one in rows:
         assert f"{one['segment']:<5}  mrr     {one['mean']:.4f}" in table
     for form in ("md", "latex"):

@@ -59,6 +59,7 @@ WORDS = {
     "scope": ["ranked", "appended"],
     "pool": ["judged"],
     "exclude": ["self"],
+    "history": ["new", "seen"],
     "collapse": ["before:#", "regex:(.)", "regex:(", "before:", "nope", {"a": "b"}, {"1": "1"}],
     "train": [{"1": ["a"]}, {"a": {"b": 1}}],
     "items": [{"1": [0.5, 1]}, {"a": ["x", "y"]}],

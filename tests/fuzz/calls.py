@@ -41,11 +41,11 @@ MADE = {
 }  # fmt: skip
 """Classes whose instances rankmeter makes: only their methods are called."""
 INTERNAL = {
-    "check_beside", "check_plan", "count", "open", "label", "marks", "moved_users",
-    "places", "read", "refuse_bounds", "scored", "errors", "metrics", "testing", "movielens",
-    "movielens_items",
+    "count", "read", "refuse_bounds", "errors", "metrics", "testing", "movielens",
+    "movielens_items", "beir", "mteb", "sentence_transformers",
 }  # fmt: skip
-"""Methods for other modules of rankmeter, modules for those who write metrics, and downloads."""
+"""Methods for other modules of rankmeter, modules for those who write metrics, downloads, and
+evaluators with the signatures of other tools."""
 CALLED = {"X", "estimator", "first", "matrix", "prediction", "scores", "to"}
 """Parameters that may be functions, whose errors are their own."""
 OPERATORS = ("__add__", "__call__", "__getitem__", "__matmul__")
@@ -407,6 +407,7 @@ STRATEGIES: dict[str, Callable[[World], Any]] = {
     **dict.fromkeys(["bugs", "exclude_seen", "intervals", "per_user", "target_ids",
     "same_users", "interactive", "relative"], FLAGS), "differences": _some(None, ()),
     "targets": _some("all", "first", "last", "random"), "validation": _some(None, 0.5, 1),
+    "history": _some("new", "seen", "all"),
     "rule": _some("before:#", "regex:(.)", {"a": "b"}, "x", 1, None),
     **dict.fromkeys(
     ["baseline", "system", "against", "caption", "label", "name", "prefix", "run_id", "key"], TEXTS,

@@ -687,7 +687,7 @@ def _measured(case: Case, door: tuple[str, str, str, str], home: Path) -> Iterat
         systems = {"x": given, "y": given}
         several = rm.compare(systems, judged, case.labels, n_permutations=9, **options)
         means = [
-            (label, several.estimates[several.label(label), "y"].mean) for label in case.labels
+            (label, several.estimates[several._label(label), "y"].mean) for label in case.labels
         ]
         return iter([(label, mean, None) for label, mean in means])
     if call == "evaluator":

@@ -36,6 +36,7 @@ LAYERS = [
     ["_evidence"],
     ["metrics"],
     ["conventions", "testing"],
+    ["_typed"],
     ["_reading"],
     ["_formats"],
     ["_rankings"],

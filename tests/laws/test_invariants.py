@@ -139,7 +139,7 @@ def test_random_calls_have_no_contradictions(seed):
     for d in result.differences:
         check(d, options["confidence"])
     check_headline(result)
-    marked = {name: mark for name, mark in result.marks("x").items() if mark}
+    marked = {name: mark for name, mark in result._marks("x").items() if mark}
     title = result.headline().title.partition(";")[0].rpartition("the same mean. ")[2]
     if result.baseline and " beats s0 " in title and not title.startswith("No "):
         assert marked[title.partition(" beats ")[0]] == "▲"

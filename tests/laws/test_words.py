@@ -73,7 +73,7 @@ def test_what_a_program_reads_stays_the_same(trec):
 )
 def test_the_names_of_columns_decide(names, words):
     frame = pl.DataFrame({names[0]: [1, 2], names[1]: [3, 4]})
-    assert astuple(rm.evaluate(frame, frame, "rr").words) == words
+    assert astuple(rm.evaluate(frame, frame, "rr")._words) == words
 
 
 def test_messages_use_them(trec):

@@ -41,7 +41,7 @@ def text_of(html):
 
 
 def test_every_skin_has_the_same_parts_in_the_same_order(found):
-    answer = found.answer()
+    answer = found._answer()
     parts = [answer.title, "system", *answer.notes]
     for skin in (repr(found), found.to_markdown(), text_of(found._repr_html_())):
         places = [skin.index(part) for part in parts]
@@ -52,7 +52,7 @@ def test_every_skin_has_the_same_parts_in_the_same_order(found):
 def test_the_page_has_them_too(found, tmp_path):
     pytest.importorskip("altair")
     page = found.report(tmp_path / "page.html").read_text("utf-8")
-    answer = found.answer()
+    answer = found._answer()
     above = page[: page.index("For the statistician")]
     places = [above.index(part) for part in (f"<h1>{answer.title}", *answer.notes)]
     assert places == sorted(places)
@@ -207,8 +207,8 @@ def test_commands_print_the_answer_and_all_of_it_on_request(tmp_path):
 
 def test_an_answer_uses_the_words_of_the_result():
     result = rm.evaluate_ranks([1, 2, 4], "mrr")
-    assert "queries" in result.answer().to_text()
-    assert "users" not in result.answer().to_text()
+    assert "queries" in result._answer().to_text()
+    assert "users" not in result._answer().to_text()
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,9 @@ class AnswerFormats(Formats[R]):
 
     def __init__(self, *, stores: bool = False, **texts: Callable[[R], str]) -> None:
         super().__init__(
-            lambda result: print_answer(result.answer()),
+            lambda result: print_answer(result._answer()),
             stores=stores,
-            table=lambda result: result.answer().to_text("--details"),
+            table=lambda result: result._answer().to_text("--details"),
             md=lambda result: result.to_markdown(),
             github=lambda result: result.to_markdown(),
             **texts,
@@ -110,7 +110,7 @@ def end_of_summary(result: Logged, reasons: Sequence[tuple[str, str]]) -> str:
 
     rows = [(text, "failed" if why else "passed", why) for text, why in reasons]
     gates = TextTable(("gate", "result", "reason"), rows, left=3).to_markdown() if rows else ""
-    return "".join(f"\n\n{part}" for part in (gates, result.answer().fold_in_markdown()) if part)
+    return "".join(f"\n\n{part}" for part in (gates, result._answer().fold_in_markdown()) if part)
 
 
 def json_option(help_text: str = "Write one JSON object.") -> CommandOption:

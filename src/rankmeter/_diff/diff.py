@@ -93,7 +93,7 @@ class Diff(Logged):
     _shown: Mapping[str, list[dict[str, Any]]]  # rows of the tables, which print in forked children
 
     @property
-    def words(self) -> Words:
+    def _words(self) -> Words:
         """The vocabulary of the rankings."""
         return self.said
 
@@ -171,7 +171,7 @@ class Diff(Logged):
             )
         return tuple(said)
 
-    def answer(self) -> Answer:
+    def _answer(self) -> Answer:
         """The headline, the tables and the notes in the order in which all skins draw them."""
         tables = [self.users_table(), self.items_table()]
         shown = [table for table in tables if table.rows]

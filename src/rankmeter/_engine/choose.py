@@ -52,7 +52,7 @@ class Reading:
     def read_rankings(self, data: object, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Read rankings into memory, in pieces from disk, or with Spark."""
         if isinstance(data, RankingKind):
-            return data.open(self, columns, plan)
+            return data._open(self, columns, plan)
         data = self.open_for_engine(data)
         if self.engine in ("auto", "spark") and is_spark(data):
             table: Table = annex("_large.opened_spark").open_spark(

@@ -41,25 +41,25 @@ class Collapsed(RankingKind):
     @property
     def frame(self) -> Frame:
         """Whole items as rows in memory, in a frame of pandas if the rankings are one."""
-        table = self.read(resolve_plan("rr"))
+        table = self._read(resolve_plan("rr"))
         return table.origin.kind.convert_frame(table.frame)
 
-    def open(self, reading: Any, columns: Mapping[str, str] | None, plan: Plan) -> Table:
+    def _open(self, reading: Any, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Read the rankings with any engine, and collapse them."""
         return self._rule(reading.read_rankings(self.rankings, columns, plan))
 
-    def read(self, plan: Plan) -> Table:
+    def _read(self, plan: Plan) -> Table:
         """Read the rankings into memory, and collapse them."""
-        return self.open(Reading("memory"), None, plan)
+        return self._open(Reading("memory"), None, plan)
 
-    def judged(self) -> Table | None:
+    def _judged(self) -> Table | None:
         """Ground truth of the rankings, if they have one of their own."""
-        return self.rankings.judged() if isinstance(self.rankings, RankingKind) else None
+        return self.rankings._judged() if isinstance(self.rankings, RankingKind) else None
 
-    def check_plan(self, plan: Plan) -> None:
+    def _check_plan(self, plan: Plan) -> None:
         """Raise an error if a metric needs a number that the rankings lack."""
         if isinstance(self.rankings, RankingKind):
-            self.rankings.check_plan(plan)
+            self.rankings._check_plan(plan)
 
 
 @answers_calls

@@ -142,7 +142,7 @@ def compare_tables(
         Comparison, plan, settings, Systems([*groups], by_metric, population, summarize_systems),
         facts={"runs": {name: len(group) for name, group in runs.items()} if runs else None},
         kind=systems[groups[next(iter(groups))][0]].origin.kind,
-        scored=functools.partial(_score_systems, opener, groups),
+        _scored=functools.partial(_score_systems, opener, groups),
     )  # fmt: skip
     return _with_bounds(found, truth, systems) if plan.has_bounds else found
 
@@ -194,7 +194,7 @@ def compare_results(
         Comparison, plan, settings, Systems([*by_name], by_metric, population, lambda _: summaries),
         facts={"runs": {name: len(runs) for name, runs in by_name.items()} if several else None},
         kind=all_runs[0].kind,
-        scored=functools.partial(_score_results, summaries),
+        _scored=functools.partial(_score_results, summaries),
     )  # fmt: skip
     return _with_bounds(found) if plan.has_bounds else found
 

@@ -12,6 +12,7 @@ from rankmeter._evaluation.evaluate import ONE
 from rankmeter._evaluation.question import Question, holds_systems
 from rankmeter._results.counts import counts_of_tables
 from rankmeter._results.curves import Curve, compute_curves
+from rankmeter._typed import Like
 from rankmeter.errors import UsageError
 from rankmeter.metrics import Metric
 
@@ -23,7 +24,7 @@ def curve(
     metric: str | Metric,
     max_k: int,
     *,
-    like: str | None = None,
+    like: Like | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
     train: object = None,

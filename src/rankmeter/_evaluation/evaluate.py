@@ -17,6 +17,7 @@ from rankmeter._engine.side import Given
 from rankmeter._evaluation.question import DEFAULT_METRICS, Question
 from rankmeter._results.segments import read_cluster_numbers
 from rankmeter._results.summary import Summary, summarize
+from rankmeter._typed import Like
 from rankmeter.errors import RankmeterWarning
 from rankmeter.errors._checks import use_words
 from rankmeter.metrics import Metric
@@ -31,7 +32,7 @@ def evaluate(
     truth: object = None,
     metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
-    like: str | None = None,
+    like: Like | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
     train: object = None,

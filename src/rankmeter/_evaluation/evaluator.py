@@ -20,6 +20,7 @@ from rankmeter._results.curves import Curve
 from rankmeter._results.explanation import Explanation
 from rankmeter._results.settings import Correction, Family, Settings, Test
 from rankmeter._results.summary import Summary
+from rankmeter._typed import Like
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import ShownAsText, UsageError
 from rankmeter.metrics import Metric
@@ -75,7 +76,7 @@ class Evaluator(ShownAsText):
         truth: object = None,
         metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
         *,
-        like: str | None = None,
+        like: Like | None = None,
         columns: Mapping[str, Any] | None = None,
         clusters: object = None,
         train: object = None,

@@ -338,7 +338,7 @@ class Question:
             If the data cannot be read with certainty, or lack what an option asks for.
         """
         settled, systems = self.settle(systems)
-        return settled._read(systems)  # noqa: SLF001
+        return settled._read(systems)
 
     def _read(self, systems: Mapping[str, object]) -> tuple[Plan, Table, dict[str, Table], Side]:
         self._refuse_unsuitable_systems(systems)
@@ -346,7 +346,7 @@ class Question:
         plan, truth = self.plan(systems.values()), truth_of_systems(systems, self.truth)
         for rankings in systems.values():
             if isinstance(rankings, RankingKind):
-                rankings.check_plan(plan)
+                rankings._check_plan(plan)
         by_side = _columns_by_side(self.columns)
         if truth is None and not plan.needs_no_truth:
             truth = self._records(systems)

@@ -26,6 +26,7 @@ from rankmeter._results.comparison import Comparison
 from rankmeter._results.result import Result
 from rankmeter._results.settings import Correction, Family, Settings, Test
 from rankmeter._results.summary import Summary
+from rankmeter._typed import Like
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import option_error, use_words
@@ -46,7 +47,7 @@ def compare(
     segments: object = None,
     n_permutations: int = 9_999,
     margin: float | str | Mapping[str, float | str] | None = None,
-    like: str | None = None,
+    like: Like | None = None,
     columns: Mapping[str, Any] | None = None,
     clusters: object = None,
     train: object = None,

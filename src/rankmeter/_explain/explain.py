@@ -24,6 +24,7 @@ from rankmeter._reading.table import Table
 from rankmeter._results.explanation import Explanation, Step, UserChange
 from rankmeter._results.notes import fact_notes
 from rankmeter._results.summary import Summary, summarize
+from rankmeter._typed import Like
 from rankmeter.conventions import convention_names, translate_metrics
 from rankmeter.conventions._plan import MetricPlan, Plan
 from rankmeter.errors import RankmeterError, UnknownMetricError, UsageError
@@ -55,7 +56,7 @@ def explain(
     *,
     between: tuple[str, str] | None = None,
     target: float | str | None = None,
-    like: str | None = None,
+    like: Like | None = None,
     columns: Mapping[str, Any] | None = None,
     train: object = None,
     items: object = None,

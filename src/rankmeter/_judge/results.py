@@ -159,9 +159,9 @@ class JudgedSummary(PeopleSummary):
         return (*_notes(worth, self.judgments, "", self.sampling), *super().notes)
 
     @use_words_of_result
-    def answer(self, digits: int = 4) -> Answer:
+    def _answer(self, digits: int = 4) -> Answer:
         """The answer of an evaluation, with the table of the judge."""
-        found = super().answer(digits)
+        found = super()._answer(digits)
         return replace(found, tables=[self.judge_table(), *found.tables])
 
     @use_words_of_result
@@ -228,7 +228,7 @@ class JudgedComparison(Comparison):
 
     def misordered(self, metric: str) -> list[tuple[str, str]]:
         """The pairs that the judge alone would order otherwise: what it prefers comes first."""
-        label, up = self.label(metric), self.by_metric[self.label(metric)].increasing
+        label, up = self._label(metric), self.by_metric[self._label(metric)].increasing
         found = {name: self.judgments[label, name] for name in self.systems}
         pairs = []
         for a, b in itertools.combinations(self.systems, 2):
@@ -255,9 +255,9 @@ class JudgedComparison(Comparison):
         return (first, *self._order_notes(), *others, *super().notes)
 
     @use_words_of_result
-    def answer(self) -> Answer:
+    def _answer(self) -> Answer:
         """The answer of a comparison, with the table of the judge."""
-        found = super().answer()
+        found = super()._answer()
         return replace(found, tables=[self.judge_table(), *found.tables])
 
     @use_words_of_result

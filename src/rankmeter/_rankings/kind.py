@@ -27,10 +27,10 @@ class RankingKind(ShownAsText, ABC):
     """Which choices can act on it."""
 
     @abstractmethod
-    def read(self, plan: Plan) -> Table:
+    def _read(self, plan: Plan) -> Table:
         """Read the ranking in canonical form."""
 
-    def open(self, reading: Any, columns: Mapping[str, str] | None, plan: Plan) -> Table:
+    def _open(self, reading: Any, columns: Mapping[str, str] | None, plan: Plan) -> Table:
         """Read the ranking for an engine; refuse options for files and columns."""
         name = type(self).__name__
         if reading.engine in ("disk", "spark"):
@@ -39,16 +39,16 @@ class RankingKind(ShownAsText, ABC):
             )
         if columns and {"score", "rank"} & columns.keys():
             raise UsageError(f"columns= names columns, which {name} lacks")
-        return self.read(plan)
+        return self._read(plan)
 
-    def judged(self) -> Table | None:
+    def _judged(self) -> Table | None:
         """Ground truth of the ranking, or None if the ranking has none of its own."""
         return None
 
-    def check_plan(self, plan: Plan) -> None:
+    def _check_plan(self, plan: Plan) -> None:
         """Raise an error if a metric needs a number of candidates that the ranking lacks."""
 
-    def check_beside(self, others: Iterable[RankingKind]) -> None:
+    def _check_beside(self, others: Iterable[RankingKind]) -> None:
         """Raise an error if numbers of the others cannot be compared with those of the ranking."""
 
 
@@ -73,7 +73,7 @@ def resolve_plan_of_systems(
     if not kinds:
         return resolve_plan(metrics, like=like, choices=choices)
     for rankings in kinds:
-        rankings.check_beside(kinds)
+        rankings._check_beside(kinds)
     data, name = kinds[0].data, type(kinds[0]).__name__
     plan = resolve_plan_of_data(metrics, like, choices, data)
     for entry in plan.metrics:
@@ -116,7 +116,7 @@ def truth_of_systems(systems: Mapping[str, object], truth: object) -> object:
     tables = {
         name: table
         for name, rankings in systems.items()
-        if isinstance(rankings, RankingKind) and (table := rankings.judged()) is not None
+        if isinstance(rankings, RankingKind) and (table := rankings._judged()) is not None
     }
     if not tables:
         return truth

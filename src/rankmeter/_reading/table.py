@@ -31,8 +31,8 @@ from rankmeter.errors import (
 )
 from rankmeter.errors._checks import USERS, Words, brief, counted, exact_text
 
-Frame: TypeAlias = Any
-"""A Polars frame, or a frame of pandas or Spark where the data came in one."""
+Frame: TypeAlias = pl.DataFrame
+"""A frame: one of pandas where the data came in one, which type checkers take as one of Polars."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,14 @@ class Kind:
         """
         if not self.is_pandas:
             return frame
-        result, columns = to_pandas(frame), set(frame.columns)
+        result: Any = to_pandas(frame)
+        columns = set(frame.columns)
         for role in self.types.keys() & columns:
             result[role] = _cast_losslessly(result[role], self.types[role])
         names = {role: name for role, name in self.names.items() if role in columns}
         other_columns = columns - names.keys()
-        return result if other_columns & set(names.values()) else result.rename(columns=names)
+        renamed: pl.DataFrame = result
+        return renamed if other_columns & set(names.values()) else result.rename(columns=names)
 
 
 POLARS = Kind()

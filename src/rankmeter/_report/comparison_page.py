@@ -82,7 +82,7 @@ def page_content(result: Comparison) -> dict[str, Any]:
         if not result.by_metric[label].whole
     }
     read = {name: summary.read for name, summary in result.summaries.items()}
-    by_k, reread = curves_and_shares(plan, result.scored, charted, systems, result.clusters, read)
+    by_k, reread = curves_and_shares(plan, result._scored, charted, systems, result.clusters, read)
     figures: dict[str, dict[str, list[Any]]] = {
         kind: {label: charts_of_kind(result, kind, label) for label in charted}
         for kind in get_args(ChartKind)
@@ -94,7 +94,7 @@ def page_content(result: Comparison) -> dict[str, Any]:
     cards = [verdicts[labels[0]], *(result._verdict_on(label, rivals) for label in labels[1:])]
     return {
         "headline": _headline_with_segments(result, verdicts[labels[0]]),
-        "bars": result.bars(),
+        "bars": result._bars(),
         "cards": cards,
         "columns": math.ceil(len(cards) / math.ceil(len(cards) / MAX_CARDS)),
         "rivals": rivals if len(cards) > 1 and len(rivals) < len(result.systems) else [],
@@ -123,7 +123,7 @@ def page_content(result: Comparison) -> dict[str, Any]:
 def _means_and_notes(result: Comparison, last_notes: Sequence[str]) -> dict[str, Any]:
     """Table of means with marks, and the notes of the result, for people and in detail."""
     crowded = not result.baseline and len(result.systems) > MAX_SYSTEMS  # too many letters to read
-    answer, cells = result.answer(), result._mean_cells()
+    answer, cells = result._answer(), result._mean_cells()
     apart = {*result._segment_notes()[1:], *result._legend()}  # those of segments have a table
     notes = [note for note in answer.notes if note not in apart]
     details = [note for note in answer.details if note not in apart]
@@ -200,7 +200,7 @@ def _segment_rows(result: Comparison) -> dict[str, list[tuple[str | MeanCell, ..
 
     def segment_row(segment: str, label: str) -> tuple[str | MeanCell, ...]:
         means = {name: result.segment_estimates[segment, label, name] for name in result.systems}
-        ranks = result.places(means, label)
+        ranks = result._places(means, label)
         cells = (MeanCell(e, ranks[name]) for name, e in means.items())
         return segment, f"{max(e.n for e in means.values()):,}", *cells
 

@@ -51,7 +51,7 @@ def plot_comparison(result: Comparison, kind: str, metric: str | None) -> Any:
         raise UsageError(f"plot({kind!r}) needs the rankings: rm.compare draws it")
     if kind == "segments" and result.segments_by_user is None:
         raise UsageError("there are no segments: pass segments=")
-    labels = result.labels if metric is None else [result.label(metric)]
+    labels = result.labels if metric is None else [result._label(metric)]
     if kind == "curve":
         first_of = first_metric_with_same_curve(result.plan)
         labels = list(dict.fromkeys(first_of[label] for label in labels if label in first_of))

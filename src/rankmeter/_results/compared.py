@@ -127,7 +127,7 @@ class Compared(Logged):
     clusters: object = None
     summaries: Mapping[str, Summary] = field(default_factory=dict)
     kind: Kind = POLARS
-    scored: Callable[[Plan], Mapping[str, UserValues]] = refuse_without_ranks
+    _scored: Callable[[Plan], Mapping[str, UserValues]] = refuse_without_ranks
     holes: tuple[str, ...] = ()
 
     @property
@@ -154,7 +154,7 @@ class Compared(Logged):
         """The metrics, by their labels."""
         return [*self.by_metric]
 
-    def label(self, metric: str) -> str:
+    def _label(self, metric: str) -> str:
         """The label of a metric, by any of its names."""
         if isinstance(metric, str) and metric in self.by_metric:
             return metric
@@ -171,7 +171,7 @@ class Compared(Logged):
         """The means, the answer and the differences over all users, on one metric."""
         from rankmeter._results.on_metric import OnMetric
 
-        label = self.label(metric)
+        label = self._label(metric)
         means, differences = self._means_of(label), self.differences_on(label)
         rows = [
             (name, number_text(e.mean), interval_text(*e.interval)) for name, e in means.items()
@@ -200,7 +200,7 @@ class Compared(Logged):
 
     def rank_sets(self, metric: str) -> dict[str, RankSet]:
         """By system, the ranks that the data allow on a metric: all of them without a mean."""
-        lead, n = self.leads.get(self.label(metric)), len(self.systems)
+        lead, n = self.leads.get(self._label(metric)), len(self.systems)
         return dict(lead.ranks) if lead else {name: RankSet(None, 1, n) for name in self.systems}
 
     @property
@@ -289,7 +289,7 @@ class Compared(Logged):
             for (title, row), rank in zip(rows.items(), ranks, strict=True)
         ]
         columns = ("system", "rank", *self.labels)
-        return TextTable(columns, texts, self.notes, styles=styles, bars=self.bars())
+        return TextTable(columns, texts, self.notes, styles=styles, bars=self._bars())
 
     @use_words_of_result
     def bounds_table(self) -> TextTable:
@@ -319,7 +319,7 @@ class Compared(Logged):
         table: TextTable = annex("_judge.holes").bounds_table(self)
         return table
 
-    def bars(self) -> Bars:
+    def _bars(self) -> Bars:
         """The intervals of the means on the first metric."""
         label, means = self.labels[0], self._means_of(self.labels[0]).values()
         title = f"{level_text(self.confidence)} interval of {label}"
@@ -329,8 +329,8 @@ class Compared(Logged):
         """Mean cells by system, with a letter before the name if all pairs are compared."""
         rows: dict[str, list[MeanCell]] = {name: [] for name in self.systems}
         for label in self.labels:
-            means, marks = self._means_of(label), self.marks(label)
-            ranks, values = self.places(means, label, digits), self.by_metric[label]
+            means, marks = self._means_of(label), self._marks(label)
+            ranks, values = self._places(means, label, digits), self.by_metric[label]
             for n, (name, row) in enumerate(rows.items()):
                 spread = values.spread_of_runs(n)
                 row.append(MeanCell(means[name], ranks[name], marks[name], spread=spread))
@@ -339,7 +339,7 @@ class Compared(Logged):
         letters = letters_by_system(self.systems)
         return {f"{letters[name]} {name}": row for name, row in rows.items()}
 
-    def places(self, means: Mapping[str, Estimate], label: str, digits: int = 4) -> dict[str, int]:
+    def _places(self, means: Mapping[str, Estimate], label: str, digits: int = 4) -> dict[str, int]:
         """Rank of each system by its printed mean: 1 for the best, 2 for the second, else 0."""
         from rankmeter._results.verdicts import rank_printed_means
 
@@ -355,7 +355,7 @@ class Compared(Logged):
         }
         return self.kind.convert_frame(pl.DataFrame({"system": list(self.systems), **columns}))
 
-    def marks(self, metric: str) -> dict[str, str]:
+    def _marks(self, metric: str) -> dict[str, str]:
         """Markers by system: ▲ or ▼ against the baseline, or the letters of beaten systems."""
         letters, marks = letters_by_system(self.systems), dict.fromkeys(self.systems, "")
         for d in self.differences_on(metric):
@@ -482,7 +482,7 @@ class Compared(Logged):
         return self.users[rows], x, y
 
     @use_words_of_result
-    def answer(self) -> Answer:
+    def _answer(self) -> Answer:
         """The headline, the means, the notes that change a decision, and the rest on request."""
         from rankmeter._results.answer import Answer, Part
 
@@ -524,11 +524,11 @@ class Compared(Logged):
         store                 2  0.3500  0.4500
         web                   2  0.2500  0.7500
         """
-        label = self.label(self.labels[0] if metric is None else metric)
+        label = self._label(self.labels[0] if metric is None else metric)
         rows, styles = [], dict[tuple[int, int], tuple[Style, ...]]()
         for row, segment in enumerate(dict.fromkeys(key[0] for key in self.segment_estimates)):
             means = {name: self.segment_estimates[segment, label, name] for name in self.systems}
-            ranks = self.places(means, label)
+            ranks = self._places(means, label)
             cells = [MeanCell(e, ranks[name]) for name, e in means.items()]
             rows.append((segment, f"{max(e.n for e in means.values()):,}", *map(str, cells)))
             styles |= {(row, column): cell.styles for column, cell in enumerate(cells, 2)}
@@ -560,7 +560,7 @@ class Compared(Logged):
         """
         from rankmeter._results.verdicts import comparison_headline
 
-        label = self.label(self.labels[0] if metric is None else metric)
+        label = self._label(self.labels[0] if metric is None else metric)
         outcome = self._verdict_on(label)
         d = outcome.difference
         segments = ("", "")

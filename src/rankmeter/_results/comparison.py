@@ -168,7 +168,7 @@ class Comparison(Compared):
     def to_markdown(self, *, digits: int = 4, intervals: bool = False) -> str:
         """The headline, the means as in `to_latex`, and the notes in Markdown."""
         means = self._means_for_paper(digits, intervals=intervals).to_markdown()
-        return self.answer().to_markdown(means)
+        return self._answer().to_markdown(means)
 
     def _means_for_paper(self, digits: int, *, intervals: bool) -> Means:
         from rankmeter._results.citation import runs_text
@@ -186,7 +186,7 @@ class Comparison(Compared):
             self.notes,
             digits,
             level,
-            self.bars(),
+            self._bars(),
             self.conventions(),
             runs_text(runs) if (runs := self.settings["runs"]) else "",
         )
@@ -259,7 +259,7 @@ class Comparison(Compared):
         worst: bool = True,
     ) -> pl.DataFrame:
         """`worst` or `best` in Polars."""
-        label = self.label(self.labels[0] if metric is None else metric)
+        label = self._label(self.labels[0] if metric is None else metric)
         a, b = self._choose_two_systems(label, system, against)
         if self.by_metric[label].whole:
             raise UsageError(f"{label} is computed over all lists at once: no user has one")
@@ -304,12 +304,12 @@ class Comparison(Compared):
         """
         from rankmeter._results.curves import compute_curves, default_max_k
 
-        label = self.label(metric)
+        label = self._label(metric)
         plan = require_plan(self)
         largest = default_max_k(plan) if max_k is None else max_k
         read = {name: summary.read for name, summary in self.summaries.items()}
         entries = [plan[label]]
-        return compute_curves(plan, entries, self.scored, largest, self.clusters, read)[label]
+        return compute_curves(plan, entries, self._scored, largest, self.clusters, read)[label]
 
     @use_words_of_result
     def plot(

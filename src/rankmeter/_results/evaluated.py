@@ -247,7 +247,7 @@ class Evaluated(Logged):
     @use_words_of_result
     def to_markdown(self, *, digits: int = 4) -> str:
         """The headline, the table with `digits` after the point, and the notes in Markdown."""
-        return self.answer(digits).to_markdown()
+        return self._answer(digits).to_markdown()
 
     @use_words_of_result
     def headline(self) -> Headline:
@@ -261,7 +261,7 @@ class Evaluated(Logged):
         return mean_headline(e, values, self.confidence, random, increasing=up)
 
     @use_words_of_result
-    def answer(self, digits: int = 4) -> Answer:
+    def _answer(self, digits: int = 4) -> Answer:
         """The headline, the means, the notes that change a decision, and the rest on request."""
         from rankmeter._results.answer import Answer
 

@@ -133,7 +133,7 @@ class Result(ABC):
         answer_calls_of(cls)
 
     @property
-    def words(self) -> Words:
+    def _words(self) -> Words:
         """The vocabulary of tables and sentences: words for users and items."""
         return getattr(getattr(self, "plan", None), "words", USERS)
 
@@ -255,7 +255,7 @@ class Logged(Result):
         return in_form(self._citation(), form)
 
     @abstractmethod
-    def answer(self) -> Answer:
+    def _answer(self) -> Answer:
         """The headline, the tables and the notes in the order in which all skins draw them."""
 
     @use_words_of_result
@@ -267,23 +267,23 @@ class Logged(Result):
         Answer
             Shows itself as text or HTML; `to_markdown` is Markdown.
         """
-        return self.answer().whole()
+        return self._answer().whole()
 
     @use_words_of_result
     def to_markdown(self) -> str:
         """The headline, the tables and the notes in Markdown."""
-        return self.answer().to_markdown()
+        return self._answer().to_markdown()
 
     @use_words_of_result
     def __repr__(self) -> str:
-        return self.answer().to_text(".details()")
+        return self._answer().to_text(".details()")
 
     @use_words_of_result
     def _repr_html_(self) -> str:
         import html
 
         plan = html.escape(self._plan_text() or "")
-        return self.answer().to_html(f"<pre>{plan}</pre>")
+        return self._answer().to_html(f"<pre>{plan}</pre>")
 
     @abstractmethod
     def _numbers_to_log(self) -> Iterable[tuple[tuple[str, ...], Mapping[str, float]]]:

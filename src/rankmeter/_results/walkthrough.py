@@ -142,7 +142,7 @@ class Walkthrough(Result):
     user: Any
     walks: tuple[tuple[str, Walk], ...]
     notes: tuple[str, ...] = ()
-    words: Words = USERS
+    _words: Words = USERS
 
     @use_words_of_result
     def parts(self) -> list[str | TextTable]:

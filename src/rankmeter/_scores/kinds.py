@@ -102,7 +102,7 @@ class Scores(RankingKind):
         shape = getattr(self.matrix, "shape", None)
         return f"Scores of {type(self.matrix).__name__}{f' {tuple(shape)}' if shape else ''}"
 
-    def read(self, plan: Plan) -> Table:
+    def _read(self, plan: Plan) -> Table:
         """Read the cells that are candidates, by user."""
         read = read_labels(_load_if_path(self.matrix), "scores")
         matrix = read_matrix(read.values)
@@ -152,7 +152,7 @@ class _CountedQueries(RankingKind):
         """Queries counted with float32 scores if `single`, and with a tolerance for ties."""
         return self.queries
 
-    def read(self, plan: Plan) -> Table:
+    def _read(self, plan: Plan) -> Table:
         """Read the queries as users whose only known item is 0."""
         n, tolerance = self.queries.n, load_convention(plan.tool).tolerance
         frame = self._frame_of_items(to_series(np.zeros(n), "score"))
@@ -164,7 +164,7 @@ class _CountedQueries(RankingKind):
         origin = Origin(type(self).__name__, counts=counts, words=QUERIES)
         return Table(rows, "score", self.users.take(np.zeros(0, dtype=np.int64)), origin)
 
-    def judged(self) -> Table:
+    def _judged(self) -> Table:
         """Judgments with item 0 of each query as relevant."""
         frame = self._frame_of_items(to_series(np.ones(self.queries.n), "gain"))
         return _create_judgments(frame, self.users.to_series().head(0), type(self).__name__)
@@ -173,7 +173,7 @@ class _CountedQueries(RankingKind):
         item = to_series(np.zeros(self.queries.n, dtype=np.int64), "item")
         return pl.DataFrame([self.users.to_series().alias("user"), item, numbers])
 
-    def check_plan(self, plan: Plan) -> None:
+    def _check_plan(self, plan: Plan) -> None:
         if not self.queries.sized:
             refuse_unknown_candidates(plan, self.queries)
 
@@ -223,7 +223,7 @@ class Sampled(_CountedQueries):
         self.negatives: Any = _load_if_path(negatives)
         super().__init__(count_samples(self.positives, self.negatives, CountRequest()), users)
 
-    def check_beside(self, others: Iterable[RankingKind]) -> None:
+    def _check_beside(self, others: Iterable[RankingKind]) -> None:
         sizes = np.sort(self.queries.counts.n_ranked)
         for other in others:
             if not isinstance(other, _CountedQueries) or not other.queries.sized:
@@ -334,7 +334,7 @@ class Grades(RankingKind):
     """
 
     data: ClassVar[Input] = "grades"
-    judges_all: ClassVar[bool] = True
+    _judges_all: ClassVar[bool] = True
     """Whether items that are not relevant are judged."""
 
     def __init__(self, lists: Any, *, n_relevant: Any = None, users: Any = None) -> None:
@@ -353,7 +353,7 @@ class Grades(RankingKind):
     def __repr__(self) -> str:
         return f"{type(self).__name__} of {counted(self.lengths.size, 'list')}"
 
-    def read(self, plan: Plan) -> Table:  # noqa: ARG002
+    def _read(self, plan: Plan) -> Table:  # noqa: ARG002
         """Read the lists as rows; items are named by their gains."""
         frame = pl.DataFrame(
             [self._users_of_rows(self.row), to_series(self._item_numbers(), "item")]
@@ -363,12 +363,12 @@ class Grades(RankingKind):
         origin = Origin(type(self).__name__, counts={"rows": self.row.size}, cautions=cautions)
         return Table(InFrame(frame), "list", empty, origin)
 
-    def judged(self) -> Table:
+    def _judged(self) -> Table:
         """Judgments of the items in the lists, and of relevant items outside the lists."""
         absent = self.n_relevant - self.listed
         user = np.repeat(np.arange(absent.size), absent)
         nth = np.arange(user.size) - (np.cumsum(absent) - absent)[user] + self.listed[user]
-        said = np.flatnonzero(self.judges_all | (self.gains > 0))
+        said = np.flatnonzero(self._judges_all | (self.gains > 0))
         row, item = np.append(self.row[said], user), np.append(self._item_numbers()[said], nth)
         gain = np.append(self.gains[said], np.ones(user.size))
         frame = pl.DataFrame(
@@ -458,7 +458,7 @@ class Positions(Grades):
         lists = [np.bincount(rank - 1) for rank in ranks]
         super().__init__(lists, n_relevant=n_relevant, users=users)
 
-    def check_plan(self, plan: Plan) -> None:
+    def _check_plan(self, plan: Plan) -> None:
         refuse_unknown_candidates(plan, self._count())
 
     def _count(self) -> Queries:

@@ -38,6 +38,7 @@ from rankmeter._scores.cells import can_hold_several
 from rankmeter._scores.known_ranks import count_samples, read_ranks
 from rankmeter._scores.labels import align_all
 from rankmeter._scores.scores import CountRequest, count_scores
+from rankmeter._typed import Like
 from rankmeter.conventions import load_convention
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import DuplicateError, UsageError
@@ -67,7 +68,7 @@ def evaluate_scores(
     groups: Any = None,
     clusters: Any = None,
     tolerance: tuple[float, float] | None = None,
-    like: str | None = None,
+    like: Like | None = None,
     **choices: Any,
 ) -> Summary:
     """Measure the scores of all items: a matrix of queries × items, or positives with negatives.
@@ -218,7 +219,7 @@ def evaluate_ranks(
     users: Any = None,
     groups: Any = None,
     clusters: Any = None,
-    like: str | None = None,
+    like: Like | None = None,
     **choices: Any,
 ) -> Summary:
     """Measure ranks that another tool has computed, one for each query.

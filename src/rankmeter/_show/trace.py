@@ -31,7 +31,7 @@ def show_evaluation(
     entries = _select_metrics(result.plan, metrics)
     walks = _trace_user(result.source, result.scores, user, entries)
     pairs = tuple(("", walk) for walk in walks)
-    return Walkthrough(user, pairs, _plan_notes(result.plan, result.facts()), result.words)
+    return Walkthrough(user, pairs, _plan_notes(result.plan, result.facts()), result._words)
 
 
 def show_comparison(
@@ -52,7 +52,7 @@ def show_comparison(
     turns = zip(*walks.values(), strict=True)
     pairs = tuple(pair for turn in turns for pair in zip(names, turn, strict=True))
     facts = result.summaries[names[0]].facts()
-    return Walkthrough(user, pairs, _plan_notes(result.plan, facts), result.words)
+    return Walkthrough(user, pairs, _plan_notes(result.plan, facts), result._words)
 
 
 def _select_metrics(plan: Plan, metrics: str | Iterable[str] | None) -> list[MetricPlan]:

@@ -34,6 +34,7 @@ from rankmeter._scores.scored import (
 )
 from rankmeter._scores.scores import CountRequest, count_scores
 from rankmeter._training.kept import AT_ONCE, KeptQueries, KeptSums, join_parts
+from rankmeter._typed import Like
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import (
     DataError,
@@ -389,7 +390,7 @@ def accumulator(
     *,
     keep: Keep = "values",
     tolerance: tuple[float, float] | None = None,
-    like: str | None = None,
+    like: Like | None = None,
     users: str | None = None,
     **choices: Any,
 ) -> Accumulator:

@@ -57,7 +57,7 @@ def use_words_of_result(method: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(method)
     def spoken(*args: P.args, **kwargs: P.kwargs) -> T:
         result: Any = args[0]
-        with use_words(result.words):
+        with use_words(result._words):
             made: T = _make_printable(method(*args, **kwargs))
             return made
 
