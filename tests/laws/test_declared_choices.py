@@ -60,11 +60,13 @@ def test_a_wrong_value_is_refused_by_the_name_of_its_choice(function, name):
 def test_a_choice_inside_a_metric_is_the_choice_for_that_metric(name):
     choice = CHOICES[name]
     words = choice.words or {"relevant": (">1", ">=2"), "depth": ("2",)}[name]
+    side = {"train": {user: [next(iter(items))] for user, items in RANKINGS.items()}}
+    side = side if name == "history" else {}
     for word in words:
         if (name, word) == ("aggregate", "micro"):
             continue
-        inside = rm.evaluate(RANKINGS, TRUTH, [f"ndcg({name}={word})@2", "ndcg@2"])
-        outside = rm.evaluate(RANKINGS, TRUTH, "ndcg@2", **{name: word})
+        inside = rm.evaluate(RANKINGS, TRUTH, [f"ndcg({name}={word})@2", "ndcg@2"], **side)
+        outside = rm.evaluate(RANKINGS, TRUTH, "ndcg@2", **{name: word}, **side)
         mine, other = inside.plan.metrics
         assert mine.choices_by_name() == outside.plan.metrics[0].choices_by_name()
         assert (
