@@ -37,7 +37,6 @@ from rankmeter.errors._checks import (
     suggest_words,
 )
 from rankmeter.errors._checks import check_choice as one_of
-from rankmeter.errors._removed import refuse_removed_options
 
 TieRule = Literal[
     "item", "item-descending", "text", "text-descending", "native-descending", "input",
@@ -581,7 +580,10 @@ def takes_aliases(function: F) -> F:
 
     @functools.wraps(function)
     def renamed(*args: Any, **options: Any) -> Any:
-        refuse_removed_options(options, parameters)
+        if not options.keys() <= parameters.keys():
+            from rankmeter.errors._removed import refuse_removed_options
+
+            refuse_removed_options(options, parameters)
         options = replace_aliases(options) if names & options.keys() else options
         return function(*args, **options)
 

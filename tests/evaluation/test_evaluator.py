@@ -63,11 +63,11 @@ def test_signatures_are_those_of_the_functions():
     def annotations_aside(parameters):
         return {name: default for name, (default, _) in parameters.items()}
 
-    bound = options(rm.Evaluator)
-    assert bound.keys() == options(rm.evaluate, "rankings").keys()
+    bound, judge = options(rm.Evaluator), {"judge", "judged"}  # of another ground truth
+    assert bound.keys() == options(rm.evaluate, "rankings", *judge).keys()
     asked = options(rm.Evaluator.compare, "self")
     assert asked == {n: p for n, p in options(rm.compare).items() if n in asked}
-    assert options(rm.compare).keys() == asked.keys() | bound.keys()
+    assert options(rm.compare).keys() == asked.keys() | bound.keys() | judge
     assert annotations_aside(options(rm.Evaluator.curve, "self", "metric")).keys() == {
         "rankings",
         "max_k",

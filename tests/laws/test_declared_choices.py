@@ -71,7 +71,7 @@ def test_a_choice_inside_a_metric_is_the_choice_for_that_metric(name):
         assert mine.choices_by_name() == outside.plan.metrics[0].choices_by_name()
         assert (
             other.choices_by_name()
-            == rm.evaluate(RANKINGS, TRUTH, "ndcg@2").plan.metrics[0].choices_by_name()
+            == rm.evaluate(RANKINGS, TRUTH, "ndcg@2", **side).plan.metrics[0].choices_by_name()
         )
         label = next(iter(inside))
         assert inside[label].mean == pytest.approx(outside["ndcg@2"].mean, nan_ok=True)

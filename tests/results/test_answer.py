@@ -122,7 +122,7 @@ def test_a_title_names_a_segment_only_if_it_reverses_the_answer():
 
 def test_the_table_of_means_says_of_how_many_users_it_is():
     ranks = {"new": rm.Ranks([1, 1, 2, 1]), "old": rm.Ranks([2, 3, 2, 5])}
-    assert "rank: places that 4 queries allow on mrr" in repr(rm.compare(ranks, metrics="mrr"))
+    assert "rank: possible places on mrr over 4 queries" in repr(rm.compare(ranks, metrics="mrr"))
 
 
 def test_segments_have_readable_labels_in_order_also_from_a_file(tmp_path):

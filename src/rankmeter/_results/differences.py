@@ -24,7 +24,6 @@ from rankmeter._results.wording import (
 )
 from rankmeter.errors import to_one_line
 from rankmeter.errors._checks import count_users, counted, words_in_use
-from rankmeter.errors._removed import removed_number_message
 
 SEGMENTS_NOTE = "differences within segments are corrected over segments, metrics and pairs"
 MAX_UNEQUAL = 10
@@ -168,6 +167,8 @@ class Difference(EqualFields):
 
         def __getattr__(self, name: str) -> Any:
             """Say what replaces a number that was removed."""
+            from rankmeter.errors._removed import removed_number_message
+
             raise AttributeError(removed_number_message(name) or name)
 
     def to_dict(self) -> dict[str, Any]:

@@ -51,7 +51,6 @@ from rankmeter.errors._checks import (
     suggest_words,
     unknown_word_error,
 )
-from rankmeter.errors._removed import refuse_removed_options
 from rankmeter.metrics import ADJUSTED, METRICS, Metric, Spec, remembered
 from rankmeter.metrics.long_tail import Border
 
@@ -459,6 +458,8 @@ def resolve_plan(
         if name not in CHOICES:
             if remedy := option_remedy(name):
                 raise UsageError(f"unknown option {name!r}: {remedy}")
+            from rankmeter.errors._removed import refuse_removed_options
+
             refuse_removed_options([name])
             raise unknown_word_error("option", name, CHOICES)
     refuse_inert_choices(named_values, data)

@@ -11,7 +11,6 @@ from typing import Any, TypeVar, cast
 
 from rankmeter.errors import UsageError
 from rankmeter.errors._checks import brief, counted, suggest_words
-from rankmeter.errors._removed import refuse_removed_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -78,6 +77,8 @@ def answers_calls(function: F, known: Collection[str] = ()) -> F:
     @functools.wraps(function)
     def answering(*args: Any, **options: Any) -> Any:
         if takes_any and not is_open and not options.keys() <= names:
+            from rankmeter.errors._removed import refuse_removed_options
+
             refuse_removed_options(options, parameters)
             raise _wrong_call_error(function, signature, args, options, names)
         try:
