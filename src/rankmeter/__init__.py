@@ -41,7 +41,7 @@ _HOMES = {
     "by_activity": "_results.segments",
     "by_popularity": "_results.segments",
     "ValueComparison": "_results.comparison",
-    "compare": "_evaluation.systems",
+    "compare": "_evaluation.compare",
     "compare_values": "_evaluation.values",
     "compute_metrics": "_training.callbacks",
     "scorer": "_training.callbacks",
@@ -99,13 +99,13 @@ if TYPE_CHECKING:
     from rankmeter._diff.diff import diff as diff
     from rankmeter._evaluation.collapsed import Collapsed as Collapsed
     from rankmeter._evaluation.collapsed import collapse as collapse
+    from rankmeter._evaluation.compare import compare as compare
     from rankmeter._evaluation.curve import curve as curve
     from rankmeter._evaluation.evaluate import evaluate as evaluate
     from rankmeter._evaluation.evaluator import Evaluator as Evaluator
     from rankmeter._evaluation.planning import SampleSize as SampleSize
     from rankmeter._evaluation.planning import sample_size as sample_size
     from rankmeter._evaluation.question import DEFAULT_METRICS as DEFAULT_METRICS
-    from rankmeter._evaluation.systems import compare as compare
     from rankmeter._evaluation.values import compare_values as compare_values
     from rankmeter._explain.explain import explain as explain
     from rankmeter._published.check import MeanCheck as MeanCheck

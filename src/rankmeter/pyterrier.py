@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rankmeter._evaluation.systems import compare
+from rankmeter._evaluation.compare import compare
 from rankmeter._results.comparison import Comparison
 from rankmeter._typed import Like
 from rankmeter.errors._checks import option_error

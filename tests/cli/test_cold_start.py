@@ -16,7 +16,7 @@ UNUSED |= {"fractions", "html", "importlib.resources.simple"}
 UNUSED |= {
     f"rankmeter.{name}"
     for name in (
-        *("_evaluation.compare", "_evaluation.systems", "_results.paired", "_results.settings"),
+        *("_evaluation.by_user", "_evaluation.compare", "_results.paired", "_results.settings"),
         *("_report.page", "_report.charts", "_results.comparison", "_results.explanation"),
     )
 }

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankmeter._across.random_effects import FEWEST, RandomEffects, random_effects
 from rankmeter._choices import check_choice, level_of_tests
-from rankmeter._evaluation.systems import compare
+from rankmeter._evaluation.compare import compare
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._files import is_stored_result
 from rankmeter._reading.per_user import read_per_user

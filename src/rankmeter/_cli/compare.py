@@ -29,8 +29,8 @@ from rankmeter._cli._shared import (
     start_spark,
 )
 from rankmeter._cli._terminal import show_spinner
+from rankmeter._evaluation.compare import compare
 from rankmeter._evaluation.evaluate import evaluate
-from rankmeter._evaluation.systems import compare
 from rankmeter._files import is_existing_path, is_stored_result
 from rankmeter._results.comparison import Comparison
 from rankmeter.errors import UsageError

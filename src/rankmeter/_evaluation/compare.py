@@ -1,298 +1,313 @@
-"""Is A better than B? Paired differences of systems over the same users, with their statistics."""
+"""Several systems over one truth: plan → read → compare."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeVar
-
-import numpy as np
-import polars as pl
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
 
 from rankmeter._annexes import annex
-from rankmeter._choices import Setting
-from rankmeter._engine import open_data
-from rankmeter._engine.memory import Data, Opener, Source
-from rankmeter._engine.scores import UserValues
-from rankmeter._engine.side import NO_SIDE, Side
-from rankmeter._evidence.hits import IntArray
-from rankmeter._reading.table import Table
-from rankmeter._results.compared import Compared
-from rankmeter._results.comparison import Comparison
-from rankmeter._results.counts import cluster_counts_by_metric
-from rankmeter._results.paired import PairedTests
-from rankmeter._results.reread import reopen_source
-from rankmeter._results.segments import (
-    Population,
-    read_cluster_numbers,
-    read_user_labels,
-    users_by_segment,
+from rankmeter._choices import Choices, Setting, takes_aliases, takes_choices
+from rankmeter._engine.choose import EngineName, parse_engine
+from rankmeter._engine.side import Given
+from rankmeter._evaluation.by_user import compare_results, compare_tables
+from rankmeter._evaluation.question import (
+    DEFAULT_METRICS,
+    Question,
+    equalize_metric_names,
+    holds_lists,
+    holds_systems,
+    read_stored_results,
+    results_by_name,
+    shared_plan,
 )
-from rankmeter._results.settings import Settings, Values, mean_of_runs, values_by_metric
-from rankmeter._results.summary import Summary, average_scores, restrict_to_metrics, summarize
-from rankmeter._statistics.paired_tests import WILCOXON_CAUTION
+from rankmeter._files import is_existing_path
+from rankmeter._results.comparison import Comparison
+from rankmeter._results.result import Result
+from rankmeter._results.settings import Correction, Family, Settings, Test
+from rankmeter._results.summary import Summary
+from rankmeter._typed import Like
 from rankmeter.conventions._plan import Plan
 from rankmeter.errors import UsageError
-from rankmeter.errors._caution import warn
-
-C = TypeVar("C", bound=Compared)
-
-Summaries = Callable[[IntArray | None], Mapping[str, Summary]]
-"""Gives the result of each system alone; the argument is the cluster of each user."""
+from rankmeter.errors._checks import option_error, use_words
+from rankmeter.metrics import Metric
 
 
-@dataclass(frozen=True, eq=False)
-class Systems:
-    """Values of systems over the same users, from any source."""
-
-    names: Sequence[str]
-    by_metric: Sequence[Values]
-    population: Population | UserValues
-    summaries: Summaries = lambda _: {}
-
-
-def compare_by_user(
-    result: type[C],
-    setting: Setting,
-    settings: Settings,
-    systems: Systems,
+@takes_choices
+@takes_aliases
+def compare(
+    systems: Mapping[str, object],
+    truth: object = None,
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_METRICS,
     *,
-    facts: Mapping[str, Any],
-    **fields: Any,
-) -> C:
-    """Compare systems by their per-user values.
-
-    The `facts` become settings of the result, and `fields` are further fields of the `result`.
-    """
-    unused = {"users_without_segment": 0}
-    population, by_metric = systems.population, systems.by_metric
-    tested = {values.label: values.compared_mask for values in by_metric}
-    averaged = np.any([*tested.values()], axis=0)
-    labels = read_user_labels(settings.segments, "segment", population, unused, averaged)
-    cluster = read_cluster_numbers(settings.clusters, population, unused, averaged)
-    tests = PairedTests(setting, settings, systems.names, by_metric, cluster)
-    users_of = users_by_segment(labels)
-    differences, heterogeneity, leads = tests.differences(users_of)
-    return result(
-        systems=tuple(systems.names),
-        baseline=settings.baseline or "",
-        plan=setting,
-        users=population.users,
-        by_metric={values.label: replace(values) for values in by_metric},
-        summaries=systems.summaries(cluster),
-        estimates=tests.overall_estimates,
-        leads=leads,
-        differences=differences,
-        heterogeneity=heterogeneity,
-        clusters=settings.clusters,
-        segments_by_user=None if labels is None else pl.DataFrame(
-            [population.users.alias("user"), labels]
-        ),
-        segment_estimates={
-            (segment, metric, name): e
-            for segment, users in users_of.items()
-            for (metric, name), e in tests.estimates(users).items()
-        },
-        settings={
-            **tests.settings_facts(),
-            **facts,
-            **unused,
-            **({"clusters": None} if cluster is None
-               else cluster_counts_by_metric(cluster, tested)),
-        },
-        **fields,
-    )  # fmt: skip
-
-
-def compare_tables(
-    systems: Mapping[str, Table],
-    truth: Table,
-    plan: Plan,
-    settings: Settings,
-    *,
-    runs: Mapping[str, Sequence[str]] | None = None,
-    side: Side = NO_SIDE,
+    baseline: str | None = None,
+    test: Test = "auto",
+    correction: Correction = "maxt",
+    family: Family = "metric",
+    segments: object = None,
+    n_permutations: int = 9_999,
+    margin: float | str | Mapping[str, float | str] | None = None,
+    like: Like | None = None,
+    columns: Mapping[str, Any] | None = None,
+    clusters: object = None,
+    train: object = None,
+    items: object = None,
+    catalogue: object = None,
+    baseline_lists: object = None,
+    propensity: object = None,
+    collapse: object = None,
+    judge: object = None,
+    judged: object = None,
+    engine: EngineName = "auto",
+    memory: str | int | None = None,
+    **choices: Unpack[Choices],
 ) -> Comparison:
-    """Compare systems that have been read; see `rankmeter.compare` for the parameters.
+    """Compare systems over one truth, user by user.
 
-    `runs` has the tables of each system that has several training runs.
+    Parameters
+    ----------
+    systems : mapping of str to object
+        2 to 100 named rankings, each in any form that `evaluate` takes; or, for a system with
+        several training runs (seeds), a list of them: ``{"A": [run1, run2, run3], "B": …}``.
+        Users and runs then both vary, and differences are tested over both. Or, without `truth`,
+        results of `evaluate`, `evaluate_scores`, `evaluate_ranks` or an accumulator, files of
+        results (``"prod.result"``), and stored values of users: the ``per_user`` of results, as
+        frames or files. Rankings next to a result need the `truth`: they are evaluated first.
+    truth : object
+        As in `evaluate`. Results have theirs; with rankings next to them it must be the same.
+    metrics : str, Metric or iterable of them
+        As in `evaluate`; with results, those to compare, which are all by default.
+    baseline : str, optional
+        The system that all others are compared with; without a baseline, all pairs are compared.
+    test : str
+        ``auto`` and ``randomization``: Fisher's, by sign flips: exact with few users, else drawn;
+        with more than 100,000 differing users, drawn from the normal limit; for hits and misses
+        exact with any number of users, as McNemar's mid-p, where flips that equal the observed
+        difference count half. Also ``t``; and ``wilcoxon``, which does not test means, with a
+        warning.
+    correction : str
+        ``maxt`` (Westfall and Young's step-down test, on the flips that all comparisons share, each
+        on the scale of its own flips; the intervals of a family then hold together; ``holm`` for
+        tests that flip no signs), ``holm`` or ``none``, over a family.
+    family : str
+        Which comparisons are corrected together: those of each ``metric``, or ``all``. Those over
+        all users are a family, and those within segments another one, over all metrics.
+    segments : object, optional
+        A label per user: ``{"ann": "new", …}``, pairs, a pandas Series, or a frame or file with
+        the columns user and segment, as `by_activity` and `by_popularity` make. Every comparison
+        is repeated within each, and these are corrected over segments, metrics and pairs.
+    n_permutations : int
+        Number of sign flips that a test draws: more where a correction or a p-value close to the
+        level needs them. ``n_resamples`` is the same option.
+    margin : float, str or mapping, optional
+        The largest difference that does not matter, ``0.005``, or as a share of the other mean,
+        ``"1%"``; or by metric, ``{"ndcg@10": 0.005, "hr@10": "1%"}``. Then it is also tested
+        whether systems are equivalent within the margin, and whether one is not worse than the
+        other by the margin or more.
+    like, columns
+        As in `evaluate`.
+    clusters : object, optional
+        As in `evaluate`; tests then compare clusters, not users.
+    train, items, catalogue, baseline_lists, propensity, collapse, engine, memory
+        As in `evaluate`.
+    judge, judged
+        As in `evaluate`, of rankings: differences, tests and margins are those of corrected means.
+    {choices}
+
+    Returns
+    -------
+    Comparison
+        Of stored values, a `ValueComparison`, which has no curves, lists or page.
+
+    Raises
+    ------
+    UsageError
+        If a metric, an option or a value of an option does not exist, or options contradict; if
+        results do not answer the same question: other metrics or options, or other users, or
+        numbers of their relevant items, in the ground truth.
+    DataError
+        If the data cannot be read with certainty, or lack what an option asks for, or values are
+        above 1e100, whose differences overflow.
+
+    Notes
+    -----
+    Every system sees the same users in the same order: the truth is aligned once. A difference is
+    that of the other system minus the baseline. A comparison of results is that of their rankings:
+    values are those of the results, and curves and lists read the rankings again. Why these
+    defaults: Smucker, Allan and Carterette, CIKM 2007; Urbano, Lima and Hanjalic, SIGIR 2019.
+
+    Examples
+    --------
+    Two users are too few for any conclusion, and the comparison says so.
+
+    >>> import rankmeter as rm
+    >>> truth = {"ann": {"a"}, "bob": {"b"}}
+    >>> old, new = {"ann": ["x", "a"], "bob": ["x", "b"]}, {"ann": ["a"], "bob": ["b"]}
+    >>> systems = {"old": old, "new": new}
+    >>> difference = rm.compare(systems, truth, "rr", baseline="old")["rr"][0]
+    >>> difference.difference, difference.p, difference.significant
+    (0.5, 0.5, False)
+
+    Results of evaluations are systems, too.
+
+    >>> results = {name: rm.evaluate(lists, truth, "rr") for name, lists in systems.items()}
+    >>> rm.compare(results, baseline="old")["rr"][0].difference
+    0.5
     """
-    groups = {name: [name] for name in systems} if runs is None else runs
-    _refuse_incomparable_metrics(plan, settings)
-    # The hits are kept for the curves, which may be asked for after the input has changed.
-    data = open_data(truth, systems, side=side, keep=True)
-    by_table = data.run(plan)
-    listed = all(table.rows.has_lists for table in systems.values())
-    opener = Opener.of(data)
+    _check_argument_order(systems, truth)
+    settings = Settings(
+        baseline=baseline, test=test, correction=correction, family=family,
+        n_resamples=n_permutations, margin=margin, segments=segments, clusters=clusters,
+    )  # fmt: skip
+    side_data = Given(train, items, catalogue, baseline_lists, propensity, collapse)
+    reading = parse_engine(engine, memory)
+    question = Question(truth, metrics, like, choices, side_data, columns, reading, clusters)
+    if judge is not None or judged is not None:
+        corrected: Comparison = annex("_judge.judged").compare_judged(
+            question, systems, settings, judge, judged
+        )
+        return corrected
+    systems = read_stored_results(systems)
+    stored = truth is None and any(map(_holds_stored_values, systems.values()))
+    systems = equalize_metric_names(systems)
+    requested = None if metrics is DEFAULT_METRICS else question.metrics
+    if results_by_name(systems) and truth is not None:
+        evaluated = annex("_stored.systems").evaluate_others(question, systems)
+        if evaluated is not None:
+            return _compare_values(evaluated, results_by_name(evaluated), requested, settings)
+    if (results := results_by_name(systems)) or stored:
+        _refuse_rankings(systems, results)
+        before, after = {"truth": truth, "like": like, "columns": columns}, {"memory": memory}
+        after["engine"] = None if engine == "auto" else engine
+        _refuse_ranking_options({**before, **side_data.arguments(), **after, **choices})
+        return _compare_values(systems, results, requested, settings)
+    return compare_question(question, systems, settings)
 
-    def summarize_systems(cluster: IntArray | None) -> dict[str, Summary]:
-        return {
-            name: replace(
-                summarize(plan, scores, truth, systems[groups[name][0]], cluster),
-                source=Source(opener, name, lists=listed) if [name] == groups[name] else None,
+
+def _refuse_ranking_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that act on rankings, if results are compared."""
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(
+                f"`{name}` acts on rankings, and results have their own: leave it out, or compare "
+                "the rankings"
             )
-            for name, scores in _average_runs(by_table, groups).items()
-        }
-
-    population = by_table[groups[next(iter(groups))][0]]
-    by_run = [[by_table[run] for run in group] for group in groups.values()]
-    by_metric = values_by_metric(plan, by_run, population.n_users)
-    found = compare_by_user(
-        Comparison, plan, settings, Systems([*groups], by_metric, population, summarize_systems),
-        facts={"runs": {name: len(group) for name, group in runs.items()} if runs else None},
-        kind=systems[groups[next(iter(groups))][0]].origin.kind,
-        _scored=functools.partial(_score_systems, opener, groups),
-    )  # fmt: skip
-    return _with_bounds(found, truth, systems) if plan.has_bounds else found
 
 
-def _with_bounds(found: Comparison, *data: object) -> Comparison:
-    bounded: Comparison = annex("_judge.holes").with_bounds_of_systems(found, *data)
-    return bounded
+def _check_argument_order(systems: object, truth: object) -> None:
+    """Refuse systems that are not a mapping, such as ground truth passed first."""
+    if not isinstance(systems, Mapping) or isinstance(systems, Result) or holds_systems(truth):
+        swapped = ": the systems come first, rm.compare(systems, truth)"
+        expected = "a mapping from name to rankings, such as {'A': …, 'B': …}"
+        got = type(systems).__name__ + (swapped if isinstance(truth, Mapping) else "")
+        raise UsageError(f"`systems` must be {expected}, got {got}", option="systems")
 
 
-def _score_systems(
-    opener: Opener, groups: Mapping[str, Sequence[str]], plan: Plan
-) -> dict[str, UserValues]:
-    """The scores of every system under a plan, as means over its runs."""
-    return _average_runs(opener().run(plan), groups)
+def compare_question(
+    question: Question, systems: Mapping[str, object], settings: Settings
+) -> Comparison:
+    """Compare rankings, or the runs of systems."""
+    flat, runs = _separate_runs(systems, question.columns)
+    question, settled = question.settle(flat)
+    settings = _with_margins_by_label(settings, question.plan(settled.values()))
+    settings.check_systems((*(runs or flat),), runs=runs is not None)
+    plan, judged, tables, side = question.read(settled)
+    with use_words(plan.words):
+        return compare_tables(tables, judged, plan, settings, runs=runs, side=side)
 
 
-def _average_runs(
-    scores: Mapping[str, UserValues], groups: Mapping[str, Sequence[str]]
-) -> dict[str, UserValues]:
-    return {name: mean_of_runs([scores[run] for run in group]) for name, group in groups.items()}
+def list_runs(system: object) -> list[object]:
+    """Return the runs of a system as a list, of length 1 for a single run."""
+    return [*system] if isinstance(system, list | tuple) else [system]
 
 
-def compare_results(
-    results: Mapping[str, Sequence[Summary]],
-    plan: Plan,
+def _holds_stored_values(data: object) -> bool:
+    from rankmeter._evaluation.values import is_per_user_table
+
+    return is_per_user_table(data)
+
+
+def _refuse_rankings(systems: Mapping[str, object], results: Mapping[str, Summary]) -> None:
+    """Refuse rankings next to results or stored values."""
+    for name, system in systems.items():
+        if not all(
+            isinstance(run, Summary) or _holds_stored_values(run) for run in list_runs(system)
+        ):
+            other = next(iter(results), "another system")
+            raise UsageError(
+                f"{name} is rankings, and {other} is a result: evaluate {name}, too, or compare "
+                "the rankings of all systems, rm.compare({…}, truth)"
+            )
+
+
+def _compare_values(
+    systems: Mapping[str, object],
+    results: Mapping[str, Summary],
+    metrics: str | Metric | Iterable[str | Metric] | None,
     settings: Settings,
 ) -> Comparison:
-    """Compare results, of one or several runs each, under the plan of their question."""
-    labels = [entry.label for entry in plan.metrics]
-    by_name = {
-        name: [restrict_to_metrics(run, labels) for run in runs] for name, runs in results.items()
-    }
-    all_runs = [run for runs in by_name.values() for run in runs]
-    several = len(all_runs) > len(by_name)
-    if settings.clusters is None:
-        settings = replace(settings, clusters=_clusters_by_user(all_runs))
-    settings.check_systems([*by_name], runs=several)
-    _refuse_incomparable_metrics(plan, settings)
-    population, places = _find_common_users([run.scores for run in all_runs])
-    by_run = [[run.scores for run in runs] for runs in by_name.values()]
-    summaries = {
-        name: _with_checked_source(name, _mean_result(name, plan, runs))
-        for name, runs in by_name.items()
-    }
-    if any(summary.fingerprints is not None for summary in summaries.values()):
-        annex("_stored.systems").warn_of_old_labels(summaries, settings.baseline)
-    by_metric = values_by_metric(plan, by_run, len(population.users), places)
-    found = compare_by_user(
-        Comparison, plan, settings, Systems([*by_name], by_metric, population, lambda _: summaries),
-        facts={"runs": {name: len(runs) for name, runs in by_name.items()} if several else None},
-        kind=all_runs[0].kind,
-        _scored=functools.partial(_score_results, summaries),
-    )  # fmt: skip
-    return _with_bounds(found) if plan.has_bounds else found
+    """Compare results of evaluations, and stored values of users; `results` are by run."""
+    runs = {str(name): list_runs(system) for name, system in systems.items()}
+    evaluated = {name: [r for r in rs if isinstance(r, Summary)] for name, rs in runs.items()}
+    plan = shared_plan(results, metrics) if results else None
+    if plan is not None and evaluated == runs:
+        with use_words(plan.words):
+            return compare_results(evaluated, plan, _with_margins_by_label(settings, plan))
+    if metrics is not None:
+        raise UsageError("`metrics` acts on rankings and results, and stored values are read whole")
+    from rankmeter._evaluation.values import compare_stored_values
 
-
-def _score_results(summaries: Mapping[str, Summary], plan: Plan) -> dict[str, UserValues]:
-    """The scores of every result under another plan: its rankings are read again."""
-    sources = {
-        name: summary.source or _refuse_reading_again(name) for name, summary in summaries.items()
-    }
-    return {name: source.open().run(plan)[source.system] for name, source in sources.items()}
-
-
-def _refuse_reading_again(name: str) -> NoReturn:
-    """Raise the error of a result whose rankings cannot be read again."""
-    raise UsageError(
-        f"this needs the ranks of {name} once more, which its result does not have, or which have "
-        "changed: pass the rankings to rm.compare"
+    return compare_stored_values(
+        systems, Setting() if plan is None else plan, settings, is_complete=True
     )
 
 
-def _with_checked_source(name: str, result: Summary) -> Summary:
-    """Make the source of a result refuse changed values when opened."""
-    if result.source is None:
-        return result
-    return replace(result, source=replace(result.source, open=_CheckedOpener(name, result)))
+def _with_margins_by_label(settings: Settings, plan: Plan) -> Settings:
+    """Key the margins by metric label; the caller may use other names of a metric."""
+    if not isinstance(settings.margin, Mapping):
+        return settings
+    by_label: dict[str, Any] = {}
+    for name, size in settings.margin.items():
+        try:
+            label = plan[name].label
+        except KeyError as error:
+            raise UsageError(f"margin for {name!r}: {error.args[0]}") from None
+        if by_label.setdefault(label, size) != size:
+            raise UsageError(f"`margin` has two values for {label}: {by_label[label]} and {size}")
+    return replace(settings, margin=by_label)
 
 
-@dataclass(frozen=True, eq=False)
-class _CheckedOpener:
-    """Opens the data of a result, once, and refuses values that have changed."""
-
-    name: str
-    result: Summary
-
-    def __call__(self) -> Data:
-        return self._data
-
-    @functools.cached_property
-    def _data(self) -> Data:
-        return (reopen_source(self.result) or _refuse_reading_again(self.name)).open()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the opened data, which the result opens."""
-        return {"name": self.name, "result": self.result}
-
-
-def _mean_result(name: str, plan: Plan, runs: Sequence[Summary]) -> Summary:
-    """The result of a system's only run, or the mean result of all its runs."""
-    first = runs[0]
-    if len(runs) == 1:
-        return first
-    if not all(run.scores.users.equals(first.scores.users) for run in runs):
-        raise UsageError(f"the runs of {name} rank different users: compare their rankings")
-    cautions = dict.fromkeys(caution for run in runs for caution in run.cautions)
-    scores = mean_of_runs([run.scores for run in runs])
-    fields = {"cautions": (*cautions,), "kind": first.kind}
-    return average_scores(plan, scores, first.read, clusters=first.clusters, **fields)
+def _separate_runs(
+    systems: Mapping[str, object], columns: Mapping[str, Any] | None = None
+) -> tuple[dict[str, object], dict[str, list[str]] | None]:
+    """Name each run, and list the runs of each system, None if every system has one run."""
+    if not isinstance(systems, Mapping):
+        raise option_error("systems", "a mapping from name to rankings, such as {'A': …}", systems)
+    flat: dict[str, object] = {}
+    names: dict[str, list[str]] = {}
+    columns = columns if isinstance(columns, Mapping) else None  # else refused where it is read
+    for name, rankings in systems.items():
+        runs = split_runs(rankings, columns)
+        for number, run in enumerate(runs, 1):
+            run_name = str(name) if len(runs) == 1 else f"{name}, run {number}"
+            if run_name in flat:
+                raise UsageError(f"two systems are called {run_name!r}")
+            flat[run_name] = run
+            names.setdefault(str(name), []).append(run_name)
+    return flat, names if len(flat) > len(names) else None
 
 
-def _find_common_users(
-    scores: Sequence[UserValues],
-) -> tuple[Population, Callable[[UserValues], IntArray] | None]:
-    """The users of all scores, and a function from scores to rows; None if all users agree."""
-    first = scores[0].users
-    textual = all(part.textual for part in scores)
-    if all(part.users.equals(first) for part in scores):
-        return Population(first, textual), None
-    users = pl.concat([part.users for part in scores]).unique().sort()
-    row = users.to_frame("user").with_row_index("row")
+def split_runs(data: object, columns: Mapping[str, Any] | None) -> Sequence[object]:
+    """The runs of a system: those in a list, unless it is a table; else the rankings alone."""
+    if not isinstance(data, list | tuple):
+        return [data]
+    from rankmeter._reading.records import is_table
 
-    @functools.cache
-    def shared_rows(part: UserValues) -> IntArray:
-        joined = part.users.to_frame("user").join(row, on="user", how="left", maintain_order="left")
-        return joined["row"].to_numpy().astype(np.int64)
-
-    return Population(users, textual), shared_rows
+    return [data] if is_table(data, columns) or not all(map(_are_rankings, data)) else data
 
 
-def _clusters_by_user(results: Sequence[Summary]) -> pl.DataFrame | None:
-    """Table of users in the ground truth with their clusters; None without clusters."""
-    tables = [
-        pl.DataFrame({"user": result.scores.users, "cluster": result.clusters})
-        .filter(result.scores.in_truth)
-        .with_columns(pl.col("cluster").rank("dense").cast(pl.String).str.zfill(12))
-        for result in results
-        if result.clusters is not None
-    ]
-    return pl.concat(tables).unique(maintain_order=True) if tables else None
-
-
-def _refuse_incomparable_metrics(plan: Plan, settings: Settings) -> None:
-    """Refuse metrics that cannot be compared, and warn of the test that does not compare means."""
-    if settings.test == "wilcoxon":
-        warn(WILCOXON_CAUTION)
-    for entry in plan.metrics:
-        if entry.averaging.undefined == "nan":
-            raise UsageError("undefined='nan' leaves nothing to compare: choose 'skip' or 'zero'")
-        if entry.averaging.aggregate not in ("mean", "micro"):
-            raise UsageError(
-                f"{entry.label} is not averaged over users, so paired tests do not apply"
-            )
+def _are_rankings(data: object) -> bool:
+    """Whether the data are rankings of several users: a mapping, a frame or a file."""
+    if isinstance(data, str):
+        return is_existing_path(data)
+    return not isinstance(data, list) and holds_lists(data)

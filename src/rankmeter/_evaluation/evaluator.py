@@ -11,10 +11,10 @@ from rankmeter._choices import Choices, takes_aliases, takes_choices
 from rankmeter._engine.choose import EngineName, Reading, parse_engine
 from rankmeter._engine.side import Given
 from rankmeter._evaluation.batches import Batches, Keep
+from rankmeter._evaluation.compare import compare_question
 from rankmeter._evaluation.curve import curve_of_question
 from rankmeter._evaluation.evaluate import evaluate_question
 from rankmeter._evaluation.question import DEFAULT_METRICS, Question
-from rankmeter._evaluation.systems import compare_question
 from rankmeter._results.comparison import Comparison
 from rankmeter._results.curves import Curve
 from rankmeter._results.explanation import Explanation

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankmeter._choices import Setting, check_choice, takes_aliases
 from rankmeter._engine.scores import Averaged
-from rankmeter._evaluation.compare import Systems, compare_by_user
+from rankmeter._evaluation.by_user import Systems, compare_by_user
 from rankmeter._evaluation.question import (
     equalize_metric_names,
     read_stored_results,

@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from rankmeter._engine.scores import Averaged, UserValues
-from rankmeter._evaluation.compare import Systems, compare_by_user
+from rankmeter._evaluation.by_user import Systems, compare_by_user
+from rankmeter._evaluation.compare import compare_question, split_runs
 from rankmeter._evaluation.evaluate import evaluate_question
 from rankmeter._evaluation.question import Question
-from rankmeter._evaluation.systems import compare_question, split_runs
 from rankmeter._evidence.hits import FloatArray, IntArray
 from rankmeter._judge.corrected import Corrected, Sample, contrast, correct, cross_fitted_weights
 from rankmeter._judge.results import JudgedComparison, JudgedSummary, Judgment, PeopleSummary

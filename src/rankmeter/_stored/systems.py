@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from rankmeter._evaluation.compare import list_runs, split_runs
 from rankmeter._evaluation.evaluate import evaluate_question
 from rankmeter._evaluation.question import DEFAULT_METRICS, Question, results_by_name
-from rankmeter._evaluation.systems import list_runs, split_runs
 from rankmeter._results.summary import Summary
 from rankmeter._stored.file import with_fingerprints
 from rankmeter.errors._caution import warn
