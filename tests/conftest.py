@@ -19,7 +19,7 @@ settings.register_profile("thorough", settings.get_profile("house"), max_example
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 
-collect_ignore = ["on_cluster.py"]  # a program, which needs PySpark
+collect_ignore = ["on_cluster.py", "laws/client.py"]  # programs: for PySpark, and for mypy
 
 TOGETHER = frozenset(
     f"test_{name}.py"

@@ -25,6 +25,11 @@ def is_existing_path(text: str) -> bool:
     return os.path.exists(text)  # noqa: PTH110  (Path.exists raises for a long text)
 
 
+def is_small_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a file of at most 64 KiB; a text too long for a name names none."""
+    return os.path.isfile(path) and os.path.getsize(path) <= 2**16  # noqa: PTH113, PTH202
+
+
 RESULT = ".result"
 """How the name of a stored result ends."""
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from rankmeter._annexes import annex, is_missing
+from rankmeter._files import is_small_file
 from rankmeter._rankings.codes import THREADS
 from rankmeter._rankings.kind import RankingKind
 from rankmeter._reading.forms import can_be_large
@@ -67,8 +67,8 @@ class Reading:
                 option="engine",
             )
         is_small = is_missing("_large") or not can_be_large(data)  # or has no other way
-        if self.memory is None and isinstance(data, str | PathLike) and Path(data).is_file():
-            is_small |= Path(data).stat().st_size <= 2**16  # also if it is compressed
+        if self.memory is None and isinstance(data, str | PathLike):
+            is_small |= is_small_file(data)
         if self.engine == "memory" or (self.engine == "auto" and is_small):
             return read_rankings(data, columns=columns, bad_scores=plan.bad_scores)
         memory_limit = self.memory or _SHARE * (available_memory() or float("inf"))

@@ -105,7 +105,8 @@ class Codes:
 
     def _spread_codes(self, ids: Ids) -> IntArray:
         """Codes of ids, of which fewer are looked up."""
-        return ids.fold.spread(self._look_up_by_polars(ids.fold.values))
+        fold = ids.fold  # once: the order of its values may differ
+        return fold.spread(self._look_up_by_polars(fold.values))
 
     def find(self, ids: Ids | pl.Series) -> IntArray:
         """Codes of any ids; -1 for ids not in `users`."""

@@ -187,7 +187,7 @@ def fold_values(ids: pl.Series) -> Fold:
     low, high = (int(end or 0) for end in (number.min(), number.max()))  # type: ignore[arg-type]
     if high - low > 4 * len(ids):  # Polars numbers categories for the whole process
         names, low, high = ids.cast(pl.String), 0, len(ids)
-        number = names.cast(pl.Enum(names.unique())).to_physical()
+        number = names.cast(pl.Enum(names.unique(maintain_order=True))).to_physical()
     place = number.to_numpy().astype(np.int64)
     place -= low
     row = np.full(high - low + 1, -1)

@@ -437,7 +437,7 @@ class Positions(Grades):
     [0.4, 0.6667, 0.5]
     """
 
-    judges_all = False
+    _judges_all = False
 
     def __init__(self, positions: Any, *, n_relevant: Any = None, users: Any = None) -> None:
         rows, users = _rows_by_user(
