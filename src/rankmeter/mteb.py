@@ -188,7 +188,7 @@ def calculate_pmrr(
 
 
 def robustness_at_10(qrels: Qrels, results: Run, scores: Scores) -> float:
-    """Mean over groups of queries, of the same name before ``_``, of their least NDCG@10.
+    """Mean over groups of queries, of the same name before ``_``, of their least ``ndcg@10``.
 
     `scores` are the values of each query, ``calculate_retrieval_scores(…).all_scores``.
 

@@ -110,7 +110,7 @@ LISTS = '{"user": 0, "items": [2]}\n{"user": 1, "items": [3]}'
 @pytest.mark.parametrize("content", ['{"1": [2, 3]}', "[1, 2]\n[3, 4]", "[[1, 2], [3]]", LISTS])
 def test_text_that_is_one_value_is_not_read_in_pieces(content, tmp_path, monkeypatch):
     path = tmp_path / "r.json"
-    path.write_text(content)
+    path.write_text(content + "\n" * 2**16)  # a small file is read whole without a question
     with pytest.raises(UsageError, match=r"cannot read .* in pieces"):
         rm.evaluate(path, {0: [2], 1: [2]}, engine="disk")
     monkeypatch.setattr("rankmeter._reading.memory.PER_BYTE", 2**40)

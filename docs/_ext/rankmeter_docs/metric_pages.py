@@ -276,7 +276,7 @@ def _try(metrics: list[Metric], option: Option, choice: Any) -> list[str]:
     try:
         made = [one(**chosen) @ one.k if one.k else one(**chosen) for one in metrics]
         return [shown(found) for found in values(*made)]
-    except UsageError:
+    except (UsageError, LookupError):
         return ["–"] * len(metrics)
 
 

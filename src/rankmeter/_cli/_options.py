@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -109,7 +110,10 @@ def build_options(
     hints: dict[str, list[Any]] = {}
     texts: dict[str, dict[str, list[str]]] = {}  # parameter → text → the methods with this text
     for method, function in functions.items():
-        types = typing.get_type_hints(function)
+        taken = {n: hint for n, hint in function.__annotations__.items() if n != "return"}
+        types = typing.get_type_hints(
+            SimpleNamespace(__annotations__=taken), inspect.unwrap(function).__globals__
+        )  # without Polars, which the return type may name
         for parameter in _keyword_parameters(function):
             if (name := parameter.name) not in without:
                 hints.setdefault(name, []).append(types.get(name, parameter.annotation))

@@ -31,7 +31,7 @@ from rankmeter.errors import (
 )
 from rankmeter.errors._checks import USERS, Words, brief, counted, exact_text
 
-Frame: TypeAlias = pl.DataFrame
+Frame: TypeAlias = "pl.DataFrame"
 """A frame: one of pandas where the data came in one, which type checkers take as one of Polars."""
 
 

@@ -37,7 +37,8 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {
 
 def word_hint(option: str, word: object) -> str:
     """A hint on a word that was removed or that others use, after a semicolon; empty for others."""
-    said = str(word).lower() if isinstance(word, str | int | float | None) else ""
+    is_word = isinstance(word, str | float | None) or (isinstance(word, int) and word in (0, 1))
+    said = str(word).lower() if is_word else ""
     words = SYNONYMS.get(option, {}).items()
     meant = next((value for value, others in words if said in (value, *others.split())), None)
     return removed_word_hint(option, word) or (f"; did you mean {meant!r}?" if meant else "")
