@@ -232,9 +232,12 @@ def test_items_may_be_called_like_metrics():
 
 def test_a_rank_is_a_query():
     said = "each rank is a query with one relevant item (several of a user: Positions)"
+    assert said in repr(rm.evaluate_ranks([2, 5, 8]))
+    assert said not in repr(rm.evaluate_ranks([2, 8, 5]))
     result = rm.evaluate_ranks([2, 5, 8], FIVE)
     assert round(result["precision@5"].mean, 4) == 0.1333
     assert said in str(result)
     for silent in ("mrr", "mean_rank", ["hits@1", "hits@10"], "gmr"):
-        assert said not in str(rm.evaluate_ranks([2, 5, 8], silent))
+        assert said not in str(rm.evaluate_ranks([5, 2, 8], silent))
+        assert said in str(rm.evaluate_ranks([2, 5, 8], silent)), "may be the positions of one user"
     assert said not in str(rm.evaluate(rm.Positions([2, 5, 8]), metrics=FIVE))

@@ -424,7 +424,10 @@ def _query_remarks(plan: Plan, queries: Queries, tolerance: tuple[float, float])
     """Remarks on the effect of ties and on the definition of a query."""
     n, tied = int(np.count_nonzero(queries.found)), queries.n_tied
     remarks = query_remark(plan, queries.facts)
-    if plan.data == "ranks" and not all(_is_of_ranks(entry.spec) for entry in plan.metrics):
+    above = queries.counts.above
+    may_be_of_one = 1 < above.size == queries.n and (np.diff(above) > 0).all()  # as positions are
+    of_ranks = all(_is_of_ranks(entry.spec) for entry in plan.metrics)
+    if plan.data == "ranks" and (may_be_of_one or not of_ranks):
         remarks.append("each rank is a query with one relevant item (several of a user: Positions)")
     if plan.data == "samples":
         most = int(queries.counts.n_ranked.max(initial=1))
