@@ -303,7 +303,8 @@ def test_what_is_doubtful_is_asked_once_and_stays_with_the_result(spark):
     frame = in_spark(spark, rankings)
     with pytest.warns(RankmeterWarning, match="look swapped") as warned:
         found = rm.compare({"a": frame, "b": frame}, truth, "ndcg@5")
-    assert len(warned) == 2  # of each system, as in memory
+    own = [one for one in warned if one.category is RankmeterWarning]  # PySpark has others
+    assert len(own) == 2  # of each system, as in memory
     assert found.curve("ndcg@5", 3).frame.columns
     assert [text.partition(":")[0] for text in found.cautions] == [
         "rankings and ground truth look swapped"
