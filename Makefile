@@ -62,7 +62,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/mypy tests/laws/client.py
 	$(BIN)/pyright --pythonpath $(BIN)/python tests/laws/client.py
-	$(BIN)/pyright --pythonpath $(BIN)/python --ignoreexternal --verifytypes rankmeter
+	PYTHONPATH=src $(BIN)/pyright --pythonpath $(BIN)/python --ignoreexternal --verifytypes rankmeter
 
 docs: $(VENV)/.docs llms
 	$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
