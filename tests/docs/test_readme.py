@@ -66,8 +66,10 @@ def test_the_steps_shown_are_those_that_explain_prints(outputs):
 
 
 def test_the_numbers_shown_are_those_of_the_conventions(outputs, folder):
-    for row in re.findall(r"^\| (\S+) [\d.]+ \| .* \| ([\d.]+) \|$", README, re.MULTILINE):
+    rows = re.findall(r"^\| (\S+) ([\d.]+) \| .* \| ([\d.]+) \|$", README, re.MULTILINE)
+    assert len(rows) == 5
+    for tool, version, shown in rows:
         # The last digit of a mean is that of the machine's own sums.
         line = "rankmeter evaluate popular.csv liked.csv -m ndcg@10 --format csv --like "
-        value = run(line + row[0], folder).splitlines()[1].split(",")[1]
-        assert float(value) == pytest.approx(float(row[1]), rel=1e-14)
+        value = run(f"{line}{tool}=={version}", folder).splitlines()[1].split(",")[1]
+        assert float(value) == pytest.approx(float(shown), rel=1e-14)
