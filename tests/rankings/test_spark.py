@@ -924,3 +924,28 @@ def test_lists_that_are_not_certain_are_refused(spark, rows, said):
     data = spark.createDataFrame(rows, "user_id int, items array<int>")
     with pytest.raises(DataError, match=said):
         rm.evaluate(data, LIKED, "rr")
+
+
+@pytest.mark.parametrize("metric", ["rr", "rr(truth=seen)"])
+def test_new_and_seen_items_are_refused_with_another_way(spark, metric):
+    lists, judged = {"u1": {"a": 2.0, "b": 1.0}}, {"u1": {"a": 1, "b": 1}}
+    rows = [(user, item, score) for user, items in lists.items() for item, score in items.items()]
+    frame = spark.createDataFrame(rows, ["user", "item", "score"])
+    options = {"history": "new"} if metric == "rr" else {}
+    with pytest.raises(UsageError, match=r"not possible in Spark\. Write .* to Parquet"):
+        rm.evaluate(frame, judged, metric, train={"u1": ["a"]}, **options)
+    assert rm.evaluate(frame, judged, "rr", train={"u1": ["a"]})["rr"].mean == 1.0
+
+
+def test_labels_of_a_judge_correct_rankings_in_spark_as_in_memory(spark):
+    draw = random.Random(0)
+    items = [f"i{n}" for n in range(8)]
+    judge = {f"u{n}": {item: int(draw.random() < 0.4) for item in items} for n in range(60)}
+    labels = {user: gains | {items[0]: 1} for user, gains in judge.items()}
+    people = {user: labels[user] for user in [*labels][::3]}
+    rows = [(user, item, draw.random()) for user in labels for item in items]
+    frame = pl.DataFrame(rows, ["user", "item", "score"], orient="row")
+    options = {"judge": labels, "judged": "random"}
+    wanted = rm.evaluate(frame, people, "rr", **options)["rr"]
+    found = rm.evaluate(in_spark(spark, frame), people, "rr", **options)["rr"]
+    assert (found.mean, found.interval) == (wanted.mean, wanted.interval)

@@ -390,7 +390,8 @@ class Question:
         if asked or side.train is not None:
             from rankmeter._rankings.history import mark_seen
 
-            judged, seen = mark_seen(judged, side.train, asked=asked)
+            in_cluster = any(table.rows.in_cluster for table in tables.values())
+            judged, seen = mark_seen(judged, side.train, asked=asked, in_cluster=in_cluster)
             notes += seen
         if judged.origin.chosen:
             notes += (f"relevant: the rows of {judged.source} with {judged.origin.chosen}",)

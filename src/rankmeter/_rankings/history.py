@@ -17,7 +17,7 @@ _WANTED = (
 
 
 def mark_seen(
-    judged: Table, train: pl.DataFrame | None, *, asked: bool
+    judged: Table, train: pl.DataFrame | None, *, asked: bool, in_cluster: bool = False
 ) -> tuple[Table, tuple[str, ...]]:
     """Count the relevant items that the training data have for their user, in a note if any.
 
@@ -26,12 +26,18 @@ def mark_seen(
     Raises
     ------
     UsageError
-        If there are no training data.
+        If there are no training data, or the rankings are in Spark (`in_cluster`).
     NoOverlapError
         If these have no user in common with the ground truth.
     """
     if train is None:
         raise UsageError(f"{_WANTED}pass train=", option="train")
+    if asked and in_cluster:
+        raise UsageError(
+            f"{_WANTED}that is not possible in Spark. Write the rankings to Parquet, and pass the "
+            "path: engine='disk' measures them in parts",
+            option="history",
+        )
     frame, pairs = judged.frame, train.select("user", "item").unique()
     relevant = frame.filter(pl.col("gain") > 0)
     seen = relevant.join(pairs, on=["user", "item"], how="semi").height

@@ -45,23 +45,9 @@ def list_first_candidates(
     depths = [depth for depth in (listing.depth, choices.depth) if depth is not None]
     depth = min(depths, default=None) if end is None else None
     rows, begin = _rows_within_depth(c, depth)
-    user, value = c.user[rows], c.value[rows]
-    same_user = user[1:] == user[:-1]
-    if (same_user & (value[1:] < value[:-1])).any():
-        order = argsort_segments(value, begin)  # tied items are in the order of the rows
-        rows, value = _to_positions(rows, c)[order], value[order]
-    equals_next = same_user & (value[1:] == value[:-1])
+    user = c.user[rows]
+    rows, value, equals_next = _in_order(c, rows, begin, judged, choices, below)
     has_ties = bool(equals_next.any())
-    if has_ties and choices.ties in ORDERED and choices.ties not in BY_ROW:
-        by_item = functools.partial(_item_keys, c, choices)
-        descending = "descending" in choices.ties
-        rows = _sort_tied_rows(_to_positions(rows, c), equals_next, by_item, descending=descending)
-    elif has_ties and choices.ties not in ORDERED and choices.depth is not None:
-        place = np.ones(c.user.size, dtype=np.int64)  # those that are not judged fill the places
-        place[judged], place[below if below is not None else []] = 0, 2
-        rows = _sort_tied_rows(
-            _to_positions(rows, c), equals_next, lambda tied: to_series(place[tied])
-        )
     first = np.append(True, ~equals_next) if has_ties else None
     if c.order != "rank":
         rank = np.arange(1, user.size + 1) - np.repeat(begin[:-1], np.diff(begin))
@@ -100,6 +86,36 @@ def list_first_candidates(
         choices.duplicates not in ("each", "unchecked"),
         group,
     )
+
+
+def _in_order(
+    c: Candidates,
+    rows: IntArray | slice,
+    begin: IntArray,
+    judged: IntArray,
+    choices: Alignment,
+    below: IntArray | None,
+) -> tuple[IntArray | slice, FloatArray, BoolArray]:
+    """The rows by value, tied ones as the tie rule says; their values; which equal the next one."""
+    user, value = c.user[rows], c.value[rows]
+    same_user = user[1:] == user[:-1]
+    if (same_user & (value[1:] < value[:-1])).any():
+        order = argsort_segments(value, begin)  # tied items are in the order of the rows
+        rows, value = _to_positions(rows, c)[order], value[order]
+    equals_next = same_user & (value[1:] == value[:-1])
+    if not equals_next.any():
+        return rows, value, equals_next
+    if choices.ties in ORDERED and choices.ties not in BY_ROW:
+        by_item = functools.partial(_item_keys, c, choices)
+        descending = "descending" in choices.ties
+        rows = _sort_tied_rows(_to_positions(rows, c), equals_next, by_item, descending=descending)
+    elif choices.ties not in ORDERED and choices.depth is not None:
+        place = np.ones(c.user.size, dtype=np.int64)  # those that are not judged fill the places
+        place[judged], place[below if below is not None else []] = 0, 2
+        rows = _sort_tied_rows(
+            _to_positions(rows, c), equals_next, lambda tied: to_series(place[tied])
+        )
+    return rows, value, equals_next
 
 
 _ALL = slice(None)
