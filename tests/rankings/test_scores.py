@@ -114,6 +114,7 @@ def test_each_true_item_is_ranked_without_the_other_true_items(problem, rule):
     np.testing.assert_array_equal(result.scores.values["mr"], wanted)
 
 
+@pytest.mark.filterwarnings("ignore:the item .* is only at the ends of lists")
 @pytest.mark.filterwarnings("ignore:the items of the ground truth")
 @given(problems(), st.sampled_from(["item", "item-descending", "optimistic", "expected"]))
 def test_rows_with_several_relevant_items_equal_rankings_of_these_scores(problem, rule):
